@@ -6,12 +6,12 @@
  */
 import { DamageError } from "../errors/mod.ts";
 import { checkMembers, checkOneOf, refuse } from "../metadata/mod.ts";
+import { roundHalfEven } from "../runtime/mod.ts";
 import {
   checkNumberType,
   type NumberType,
   readValues,
   rounderTo,
-  roundHalfEven,
   sizeOfType,
   type Values,
   writeValues,

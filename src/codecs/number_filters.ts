@@ -7,6 +7,7 @@
  */
 import { DamageError, describe, MetadataError } from "../errors/mod.ts";
 import { refuse } from "../metadata/mod.ts";
+import { roundHalfEven } from "../runtime/mod.ts";
 import {
   castValues,
   checkNumberType,
@@ -14,7 +15,6 @@ import {
   type NumberType,
   readValues,
   rounderTo,
-  roundHalfEven,
   sizeOfType,
   smallIntegers,
   type Values,

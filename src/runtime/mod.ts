@@ -1,4 +1,4 @@
-/** What JavaScript lacks for the rooms above: tasks that run at the same time, bytes, and zlib of Node. */
+/** What JavaScript lacks for the rooms above: tasks that run at the same time, bytes, floats of 16 bits, and zlib of Node. */
 export {
   copyBytes,
   digestOf,
@@ -6,6 +6,7 @@ export {
   joinBytes,
   ownBytes,
 } from "./bytes.ts";
+export { halfToNumber, numberToHalf, roundHalfEven } from "./float16.ts";
 export {
   type NativeZlib,
   nativeZlib,

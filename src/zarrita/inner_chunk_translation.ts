@@ -11,6 +11,7 @@ import {
   numberOf,
   withNumbers,
 } from "../metadata/mod.ts";
+import { halfToNumber } from "../runtime/mod.ts";
 import { PLAIN, PLAIN_KEYS, type Translation } from "../views/mod.ts";
 import {
   innermostCodecs,
@@ -170,17 +171,6 @@ function float(value: unknown, bits: number): string | number | undefined {
     ? view.getFloat64(0)
     : bits === 32
     ? view.getFloat32(0)
-    : float16(view.getUint16(0));
+    : halfToNumber(view.getUint16(0));
   return Number.isFinite(number) ? number : String(number);
-}
-
-/** Reads a float16 as `DataView.getFloat16` does, which not all runtimes have. */
-function float16(bits: number): number {
-  const sign = bits >> 15 ? -1 : 1;
-  const exponent = bits >> 10 & 0x1f;
-  const fraction = (bits & 0x3ff) / 1024;
-  if (exponent === 0x1f) return fraction === 0 ? sign * Infinity : NaN;
-  return exponent === 0
-    ? sign * fraction * 2 ** -14
-    : sign * (1 + fraction) * 2 ** (exponent - 15);
 }

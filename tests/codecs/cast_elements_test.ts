@@ -1,12 +1,9 @@
-import { assert, assertEquals } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import {
   castValues,
-  halfToNumber,
-  numberToHalf,
   type NumberType,
   readValues,
-  roundHalfEven,
   sizeOfType,
   writeValues,
 } from "../../src/codecs/cast_elements.ts";
@@ -16,44 +13,6 @@ const INTEGERS = [8, 16, 32, 64].flatMap((bits) =>
   [`int${bits}`, `uint${bits}`] as NumberType[]
 );
 const TYPES: NumberType[] = [...INTEGERS, "float16", "float32", "float64"];
-
-/** The number of the bits of a float16, by the definition of the format. */
-function halfSlowly(half: number): number {
-  const sign = half >> 15 ? -1 : 1;
-  const exponent = half >> 10 & 31;
-  const fraction = (half & 1023) / 1024;
-  if (exponent === 31) return fraction ? NaN : sign * Infinity;
-  return exponent === 0
-    ? sign * 2 ** -14 * fraction
-    : sign * 2 ** (exponent - 15) * (1 + fraction);
-}
-
-Deno.test("halfToNumber and numberToHalf know all floats of 16 bits", () => {
-  for (let half = 0; half < 65536; half++) {
-    const number = halfToNumber(half);
-    assertEquals(number, halfSlowly(half));
-    if (!Number.isNaN(number)) assertEquals(numberToHalf(number), half);
-  }
-});
-
-Deno.test("numberToHalf rounds to the nearest half, and to even ones between two", () => {
-  for (let half = 0; half < 0x7bff; half++) {
-    const [low, high] = [halfSlowly(half), halfSlowly(half + 1)];
-    const middle = (low + high) / 2;
-    const even = half % 2 === 0 ? half : half + 1;
-    const step = (high - low) / 1e6;
-    for (const sign of [1, -1]) {
-      const bit = sign < 0 ? 0x8000 : 0;
-      assertEquals(numberToHalf(sign * middle), bit | even);
-      assertEquals(numberToHalf(sign * (middle - step)), bit | half);
-      assertEquals(numberToHalf(sign * (middle + step)), bit | half + 1);
-    }
-  }
-  assertEquals(numberToHalf(65519.999), 0x7bff);
-  assertEquals(numberToHalf(65520), 0x7c00);
-  assertEquals(numberToHalf(-Infinity), 0xfc00);
-  assertEquals(numberToHalf(2 ** -26), 0);
-});
 
 Deno.test("readValues and writeValues keep the elements of all data types", () => {
   fc.assert(
@@ -136,29 +95,6 @@ Deno.test("castValues makes floats integers without their fraction, and rounds b
     "float32",
   );
   assertEquals([even, above], [2 ** 60, 2 ** 60 + 2 ** 37]);
-});
-
-Deno.test("roundHalfEven rounds halves to even numbers, and keeps the sign of 0", () => {
-  const cases = [
-    [0.5, 0],
-    [1.5, 2],
-    [2.5, 2],
-    [-0.5, -0],
-    [-1.5, -2],
-    [-2.5, -2],
-    [0.49999999999999994, 0],
-    [2.4, 2],
-    [2.6, 3],
-    [-2.6, -3],
-    [-0.2, -0],
-    [4503599627370497.5, 4503599627370498],
-    [2 ** 53, 2 ** 53],
-    [Infinity, Infinity],
-  ] as const;
-  for (const [value, rounded] of cases) {
-    assert(Object.is(roundHalfEven(value), rounded), `${value}`);
-  }
-  assert(Number.isNaN(roundHalfEven(NaN)));
 });
 
 Deno.test("fromNumpy reads the data types of NumPy", () => {

@@ -2,6 +2,11 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import { isSameBytes } from "../../src/runtime/bytes.ts";
 import {
+  halfToNumber,
+  numberToHalf,
+  roundHalfEven,
+} from "../../src/runtime/float16.ts";
+import {
   mapConcurrently,
   MemoryLimit,
   runConcurrently,
@@ -80,7 +85,7 @@ Deno.test("runConcurrently throws the first error once all tasks have ended, who
   }
 });
 
-Deno.test("runConcurrently closes the iterator of the items after a failure", async () => {
+Deno.test("runConcurrently closes the iterator of the items after a failure, and throws its own", async () => {
   let isClosed = false;
   function* items() {
     try {
@@ -89,17 +94,16 @@ Deno.test("runConcurrently closes the iterator of the items after a failure", as
       isClosed = true;
     }
   }
-  await assertRejects(
-    () =>
-      runConcurrently(
-        items(),
-        3,
-        (item) => item < 10 ? Promise.resolve() : Promise.reject(Error("Ten")),
-      ),
-    Error,
-    "Ten",
-  );
+  const task = (item: number) =>
+    item < 10 ? Promise.resolve() : Promise.reject(Error("Ten"));
+  await assertRejects(() => runConcurrently(items(), 3, task), Error, "Ten");
   assert(isClosed);
+  async function* failing() {
+    yield 1;
+    throw new Error("The list has ended early");
+  }
+  const done = () => runConcurrently(failing(), 2, () => Promise.resolve());
+  await assertRejects(done, Error, "ended early");
 });
 
 Deno.test("runConcurrently ends with the reason of its signal", async () => {
@@ -113,18 +117,6 @@ Deno.test("runConcurrently ends with the reason of its signal", async () => {
   }, controller.signal);
   assertEquals(await work.catch((reason) => reason), "stop");
   assertEquals(begun, [0]);
-});
-
-Deno.test("runConcurrently throws the error of an iterator that fails", async () => {
-  async function* items() {
-    yield 1;
-    throw new Error("The list has ended early");
-  }
-  await assertRejects(
-    () => runConcurrently(items(), 2, () => Promise.resolve()),
-    Error,
-    "ended early",
-  );
 });
 
 Deno.test("isSameBytes compares lengths and bytes, and absent values", () => {
@@ -188,20 +180,63 @@ Deno.test("MemoryLimit starts tasks in their order, as soon as they fit", async 
   );
 });
 
-Deno.test("MemoryLimit takes one more byte only when there is room", async () => {
-  const limit = new MemoryLimit(10, 1);
-  const first = await limit.enter(6);
-  const second = await limit.enter(4);
-  let isStarted = false;
-  const third = limit.enter(1).then((leave) => {
-    isStarted = true;
-    return leave;
-  });
-  await turn();
-  assertEquals(isStarted, false);
-  second();
-  (await third)();
-  assert(isStarted);
-  first();
-  (await limit.enter(1000))();
+/** The number of the bits of a float16, by the definition of the format. */
+function halfSlowly(half: number): number {
+  const sign = half >> 15 ? -1 : 1;
+  const exponent = half >> 10 & 31;
+  const fraction = (half & 1023) / 1024;
+  if (exponent === 31) return fraction ? NaN : sign * Infinity;
+  return exponent === 0
+    ? sign * 2 ** -14 * fraction
+    : sign * 2 ** (exponent - 15) * (1 + fraction);
+}
+
+Deno.test("halfToNumber and numberToHalf know all floats of 16 bits", () => {
+  for (let half = 0; half < 65536; half++) {
+    const number = halfToNumber(half);
+    assertEquals(number, halfSlowly(half));
+    if (!Number.isNaN(number)) assertEquals(numberToHalf(number), half);
+  }
+});
+
+Deno.test("numberToHalf rounds to the nearest half, and to even ones between two", () => {
+  for (let half = 0; half < 0x7bff; half++) {
+    const [low, high] = [halfSlowly(half), halfSlowly(half + 1)];
+    const middle = (low + high) / 2;
+    const even = half % 2 === 0 ? half : half + 1;
+    const step = (high - low) / 1e6;
+    for (const sign of [1, -1]) {
+      const bit = sign < 0 ? 0x8000 : 0;
+      assertEquals(numberToHalf(sign * middle), bit | even);
+      assertEquals(numberToHalf(sign * (middle - step)), bit | half);
+      assertEquals(numberToHalf(sign * (middle + step)), bit | half + 1);
+    }
+  }
+  assertEquals(numberToHalf(65519.999), 0x7bff);
+  assertEquals(numberToHalf(65520), 0x7c00);
+  assertEquals(numberToHalf(-Infinity), 0xfc00);
+  assertEquals(numberToHalf(2 ** -26), 0);
+});
+
+Deno.test("roundHalfEven rounds halves to even numbers, and keeps the sign of 0", () => {
+  const cases = [
+    [0.5, 0],
+    [1.5, 2],
+    [2.5, 2],
+    [-0.5, -0],
+    [-1.5, -2],
+    [-2.5, -2],
+    [0.49999999999999994, 0],
+    [2.4, 2],
+    [2.6, 3],
+    [-2.6, -3],
+    [-0.2, -0],
+    [4503599627370497.5, 4503599627370498],
+    [2 ** 53, 2 ** 53],
+    [Infinity, Infinity],
+  ] as const;
+  for (const [value, rounded] of cases) {
+    assert(Object.is(roundHalfEven(value), rounded), `${value}`);
+  }
+  assert(Number.isNaN(roundHalfEven(NaN)));
 });

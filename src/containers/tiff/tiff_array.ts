@@ -1,6 +1,6 @@
 import { describe, describeAll } from "../../errors/mod.ts";
 import { type ArrayMetadata, isMembers } from "../../metadata/mod.ts";
-import { joinBytes } from "../../runtime/mod.ts";
+import { joinBytes, numberToHalf } from "../../runtime/mod.ts";
 import type { ShardLayout } from "../../shards/mod.ts";
 import { parseShardFiles } from "../shard_files.ts";
 import { type TileEncoding, tileEncoding } from "./tiff_codecs.ts";
@@ -303,25 +303,6 @@ function floatBits(bits: number, value: number): bigint {
   const view = new DataView(new ArrayBuffer(8));
   if (bits === 64) view.setFloat64(0, value);
   else if (bits === 32) view.setFloat32(0, value);
-  else view.setUint16(0, float16Bits(value));
+  else view.setUint16(0, numberToHalf(value));
   return view.getBigUint64(0) >> BigInt(64 - bits);
-}
-
-/** Rounds to a float16 as `DataView.setFloat16` does, which not all runtimes have. */
-function float16Bits(value: number): number {
-  if (Number.isNaN(value)) return 0x7e00;
-  const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;
-  const size = Math.abs(value);
-  if (size >= 65520) return sign | 0x7c00;
-  const exponent = Math.max(-14, Math.floor(Math.log2(size)));
-  const fraction = roundToEven(size * 2 ** (10 - exponent));
-  // A fraction of 2^11 carries over into the exponent.
-  return sign |
-    (fraction < 1024 ? fraction : fraction - 1024 + (exponent + 15) * 1024);
-}
-
-function roundToEven(value: number): number {
-  const floor = Math.floor(value);
-  const rest = value - floor;
-  return rest > 0.5 || rest === 0.5 && floor % 2 === 1 ? floor + 1 : floor;
 }

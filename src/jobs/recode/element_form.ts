@@ -6,6 +6,7 @@ import {
   isMembers,
   isWhole,
 } from "../../metadata/mod.ts";
+import { numberToHalf } from "../../runtime/mod.ts";
 
 /**
  * The memory of an element of a fixed length, as codecs see it. Elements of data types
@@ -201,7 +202,7 @@ function numberBytes(
   } else if (!isIeee) {
     if (number !== 0 || Object.is(number, -0)) return undefined;
   } else if (length === 2) {
-    view.setUint16(0, halfBits(number), true);
+    view.setUint16(0, numberToHalf(number), true);
   } else if (length === 4) view.setFloat32(0, number, true);
   else view.setFloat64(0, number, true);
   // The NaN of Zarr; the bits of NaN in JavaScript may vary.
@@ -228,22 +229,6 @@ function wholeBytes(value: bigint, length: number): Uint8Array {
     rest >>= 8n;
     return byte;
   });
-}
-
-/** The bits of a number as a float of 16 bits: the nearest one, and of two the even one. */
-function halfBits(value: number): number {
-  const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;
-  const magnitude = Math.abs(value);
-  if (magnitude === Infinity) return sign | 0x7c00;
-  const isSmall = magnitude < 2 ** -14;
-  const exponent = isSmall ? -14 : Math.floor(Math.log2(magnitude));
-  const scaled = magnitude / 2 ** (exponent - 10);
-  const below = Math.floor(scaled);
-  const rest = scaled - below;
-  const isUp = rest > 0.5 || rest === 0.5 && below % 2 === 1;
-  // A carry goes on into the exponent.
-  const bits = (isSmall ? 0 : exponent + 14) * 1024 + below + (isUp ? 1 : 0);
-  return sign | Math.min(bits, 0x7c00);
 }
 
 /** Names a data type in messages. */
