@@ -18,8 +18,8 @@
 
 export type { Share } from "./src/arrays/mod.ts";
 export {
-  adoptV2,
-  type AdoptV2Options,
+  migrate,
+  type MigrateOptions,
   type Conversion,
   convert,
   type ConvertedArray,
@@ -47,7 +47,7 @@ export {
   type RepairOptions,
   type Rule,
   type Unrepaired,
-  type V2Adoption,
+  type Migration,
   type Verification,
   verify,
   type VerifyOptions,

@@ -28,7 +28,7 @@ export async function missingArray(
     const key: StoreKey = `${root}/${name}`;
     if (await readSize(store, key, options) === undefined) continue;
     return new MetadataError(
-      `Expected a Zarr v3 array at ${place}, found a Zarr v2 ${node} (${name}); v2View shows it as Zarr v3, and adoptV2 or zarr-parts adopt gives it a zarr.json`,
+      `Expected a Zarr v3 array at ${place}, found a Zarr v2 ${node} (${name}); v2View shows it as Zarr v3, and migrate or zarr-parts migrate gives it a zarr.json`,
     );
   }
   return new MetadataError(

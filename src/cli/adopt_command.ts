@@ -12,11 +12,6 @@ import {
   UsageError,
   wholeNumber,
 } from "./command.ts";
-import {
-  adoptV2Place,
-  assertNoV2Place,
-  isV2Place,
-} from "./adopt_v2_command.ts";
 import { bytesText, ProgressLine, shapeText, unitsText } from "./format.ts";
 import {
   findFiles,
@@ -33,6 +28,7 @@ import {
   shareOf,
 } from "./share_option.ts";
 import { withFolder } from "./messages.ts";
+import { stateOf } from "./open_store.ts";
 import { printJson } from "./outputs.ts";
 
 /** `zarr-parts adopt FILES… --into PATH` */
@@ -41,7 +37,7 @@ export const ADOPT: Command = {
   operands: ["FILES…"],
   operandsWith: { places: [] },
   summary:
-    "Makes an array of TIFF or zip files without changing them: writes an index beside each file, and the zarr.json of the array. FILES may be folders. Without --into, FILES is the folder or the URL of a Zarr v2 array or group, and a zarr.json is written for each of its nodes.",
+    "Makes an array of TIFF or zip files without changing them: writes an index beside each file, and the zarr.json of the array. FILES may be folders.",
   options: {
     "--into <PATH>": "the folder of the array",
     "--template <FORMAT>":
@@ -66,12 +62,6 @@ export const ADOPT: Command = {
       "adopt this overview in place of the page, counted from 1, the largest",
     "--fill-value <NUMBER>": "the value of elements that are in no TIFF",
     "--array <PATH>": "the path of the array inside the zips",
-    "--remove-v2":
-      "for Zarr v2: remove its documents once the documents of Zarr v3 are written",
-    "--fill-value-attribute":
-      "for Zarr v2: give arrays of xarray the attribute _FillValue, by which xarray finds missing elements in Zarr v3",
-    "--keep-going":
-      "for Zarr v2: leave nodes that Zarr v3 cannot represent unchanged",
     "--overwrite": "replace existing indexes and zarr.json",
     "--dry-run": "print what would be done, and write nothing",
     ...FINISH_OPTION,
@@ -92,28 +82,15 @@ export const ADOPT: Command = {
     "zarr-parts adopt survey --into survey --template '{0}_{1}.zip' --dry-run",
     "zarr-parts adopt maps --into maps --stack --template 'prec_{0+1:02}.tif'",
     "zarr-parts adopt --places places.csv --into days.zarr --stack",
-    "zarr-parts adopt old.zarr",
   ],
   async run(args, io) {
     const into = args.text("into");
+    await assertNoV2(args.operands);
     if (into === undefined) {
-      if (await isV2Place(args.operands)) {
-        const names = Object.keys(ADOPT.options)
-          .map((flags) => flags.replace(/^--| <.*$/g, ""));
-        return await adoptV2Place(args, names, io);
-      }
       throw new UsageError(
-        "Expected --into=PATH with the folder of the array, or one folder of a Zarr v2 array or group without --into, found neither",
+        "Expected --into=PATH with the folder of the array, found none",
       );
     }
-    for (
-      const name of ["remove-v2", "fill-value-attribute", "keep-going"]
-    ) {
-      if (args.has(name)) {
-        throw new UsageError(`--${name} is for Zarr v2, without --into`);
-      }
-    }
-    await assertNoV2Place(args.operands);
     const isMultiscale = args.has("multiscale");
     const found = await findFiles(args, into);
     const progress = new ProgressLine(io, args.has("quiet"));
@@ -163,6 +140,20 @@ export const ADOPT: Command = {
     return 0;
   },
 };
+
+/** Refuses an array or a group of Zarr v2, and names the command for it. */
+async function assertNoV2(operands: readonly string[]): Promise<void> {
+  for (const place of operands) {
+    for (const name of [".zarray", ".zgroup"]) {
+      if (await stateOf(`${place}/${name}`) === undefined) continue;
+      throw new UsageError(
+        `${
+          JSON.stringify(place)
+        } is an array or a group of Zarr v2: use zarr-parts migrate ${place}`,
+      );
+    }
+  }
+}
 
 function reportArray(
   { chunks, report }: AdoptedArray,

@@ -16,6 +16,10 @@ export const COMMANDS: Readonly<
     line: "make an array of TIFF or zip files, which stay as they are",
     load: async () => (await import("./adopt_command.ts")).ADOPT,
   },
+  migrate: {
+    line: "write documents of Zarr v3 for arrays and groups of Zarr v2",
+    load: async () => (await import("./migrate_command.ts")).MIGRATE,
+  },
   verify: {
     line: "find damage and leftovers in arrays and groups",
     load: async () => (await import("./verify_command.ts")).VERIFY,

@@ -109,10 +109,10 @@ const ADVICE: readonly (readonly [string | RegExp, string])[] = [
   ["by recover(store)", "by zarr-parts repair"],
   ["call adoptTiffs or adoptZip again", "run zarr-parts adopt again"],
   ["or convertInPlace, which", "or convert --in-place, which"],
-  ["by adoptV2 or zarr-parts adopt", "by zarr-parts adopt"],
+  ["by migrate or zarr-parts migrate", "by zarr-parts migrate"],
   [
-    "; v2View shows it as Zarr v3, and adoptV2 or zarr-parts adopt gives it a zarr.json",
-    "; zarr-parts adopt gives it a zarr.json",
+    "; v2View shows it as Zarr v3, and migrate or zarr-parts migrate gives it a zarr.json",
+    "; zarr-parts migrate gives it a zarr.json",
   ],
   ["by convertInPlace or zarr-parts convert", "by zarr-parts convert"],
   [": give arrayMetadata a shardShape", ""],

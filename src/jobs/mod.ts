@@ -1,8 +1,8 @@
 /**
  * Work on whole arrays and groups: `convert` and `convertInPlace`, `verify`, `repair`,
- * `inspect` and `adoptV2`. Each has a folder or a file; `hierarchy/` finds the nodes for all of them.
+ * `inspect` and `migrate`. Each has a folder or a file; `hierarchy/` finds the nodes for all of them.
  */
-export { adoptV2, type AdoptV2Options, type V2Adoption } from "./adopt_v2.ts";
+export { migrate, type MigrateOptions, type Migration } from "./migrate.ts";
 export { checkedStream } from "./chunk_checks.ts";
 export { LayoutError, type LayoutOptions } from "./convert/change_layout.ts";
 export { convert } from "./convert/convert.ts";

@@ -342,7 +342,7 @@ async function assertChangeable(
   throw new RangeError(
     `Cannot change ${
       describe(key)
-    }, a document of a Zarr v2 node, through a view that shows the node as Zarr v3; adoptV2 gives nodes a zarr.json`,
+    }, a document of a Zarr v2 node, through a view that shows the node as Zarr v3; migrate gives nodes a zarr.json`,
   );
 }
 

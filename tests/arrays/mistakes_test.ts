@@ -141,13 +141,13 @@ const MISTAKES: Mistake[] = [
     "a Zarr v2 array",
     () => open(STORE, "old"),
     "MetadataError",
-    'Expected a Zarr v3 array at "/old" in MemoryStore(4), found a Zarr v2 array (.zarray); v2View shows it as Zarr v3, and adoptV2 or zarr-parts adopt gives it a zarr.json',
+    'Expected a Zarr v3 array at "/old" in MemoryStore(4), found a Zarr v2 array (.zarray); v2View shows it as Zarr v3, and migrate or zarr-parts migrate gives it a zarr.json',
   ],
   [
     "a Zarr v2 group",
     () => open(new Map([["/.zgroup", utf8("{}")]])),
     "MetadataError",
-    'Expected a Zarr v3 array at "/" in Map(1), found a Zarr v2 group (.zgroup); v2View shows it as Zarr v3, and adoptV2 or zarr-parts adopt gives it a zarr.json',
+    'Expected a Zarr v3 array at "/" in Map(1), found a Zarr v2 group (.zgroup); v2View shows it as Zarr v3, and migrate or zarr-parts migrate gives it a zarr.json',
   ],
   [
     "a document that is not JSON",

@@ -248,7 +248,7 @@ Deno.test("adopt --multiscale makes a group of a file and its overviews", async 
 });
 
 const MISTAKES: [string, number, string][] = [
-  ["FILES", 2, "Expected --into=PATH with the folder of the array, or"],
+  ["FILES", 2, "Expected --into=PATH with the folder of the array"],
   ["--into DIR", 2, "Expected FILES…, found nothing"],
   ["https://example.com/a.tif --into DIR", 2, "expected a path, found a URL"],
   ["FILES --into s3://bucket/a --link --stack", 2, 'use "s3://bucket/a" here'],

@@ -1,7 +1,7 @@
 /** Arrays of Zarr v2 with all data types, codecs, filters and orders, adopted, and read by other programs. */
 import { assert, assertEquals } from "@std/assert";
 import * as zarr from "zarrita";
-import { adoptV2, verify } from "../../jobs.ts";
+import { migrate, verify } from "../../jobs.ts";
 import { FileSystemStore, type Store, v2View } from "../../mod.ts";
 import { registerCodecs, withZarrParts } from "../../zarrita.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
@@ -29,7 +29,7 @@ testWith(
       const store = new FileSystemStore(folder);
       const before = await Array.fromAsync(store.list());
       const shown = await zarritaElements(v2View(store));
-      const { arrays, written } = await adoptV2(store);
+      const { arrays, written } = await migrate(store);
       assert(arrays.length > 600, `${arrays.length}`);
       const after = await Array.fromAsync(store.list());
       assertEquals(

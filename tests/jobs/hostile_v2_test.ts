@@ -1,7 +1,7 @@
 /** Documents of Zarr v2 with any content never crash a job. */
 import { assert, assertInstanceOf } from "@std/assert";
 import fc from "fast-check";
-import { adoptV2, convert, inspect, verify } from "../../jobs.ts";
+import { convert, inspect, migrate, verify } from "../../jobs.ts";
 import {
   MemoryStore,
   MetadataError,
@@ -81,10 +81,10 @@ Deno.test("jobs read any documents of Zarr v2, or refuse them by a MetadataError
           convert(store, new MemoryStore(), { keepGoing: true }),
         (store: MemoryStore) => convert(v2View(store), new MemoryStore()),
         async (store: MemoryStore) => {
-          const { written } = await adoptV2(store, { keepGoing: true });
+          const { written } = await migrate(store, { keepGoing: true });
           for (const key of written) {
             const path = key.slice(1, -"/zarr.json".length);
-            const { arrays } = await adoptV2(store, {
+            const { arrays } = await migrate(store, {
               dryRun: true,
               keepGoing: true,
             });
@@ -92,7 +92,7 @@ Deno.test("jobs read any documents of Zarr v2, or refuse them by a MetadataError
             adopted++;
           }
           assert(
-            (await adoptV2(store, { keepGoing: true })).written.length === 0,
+            (await migrate(store, { keepGoing: true })).written.length === 0,
           );
         },
       ];

@@ -254,7 +254,7 @@ async function assertNoV2(
     const key: StoreKey = `${root as StoreKey}/${name}`;
     if (await readSize(store, key, options) === undefined) continue;
     throw new MetadataError(
-      `Cannot convert a Zarr v2 ${kind} in place; give it the documents of Zarr v3 first, by adoptV2 or zarr-parts adopt`,
+      `Cannot convert a Zarr v2 ${kind} in place; give it the documents of Zarr v3 first, by migrate or zarr-parts migrate`,
       "",
       { document: key, store: describeStore(store) },
     );

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { deflateSync } from "node:zlib";
-import { adoptV2, convert, inspect, repair, verify } from "../../jobs.ts";
+import { convert, inspect, migrate, repair, verify } from "../../jobs.ts";
 import {
   FileSystemStore,
   MemoryStore,
@@ -62,11 +62,11 @@ const WRITTEN: StoreKey[] = [
   "/zarr.json",
 ];
 
-Deno.test("adoptV2 adds a document to each node, the outermost one last, and changes nothing else", async () => {
+Deno.test("migrate adds a document to each node, the outermost one last, and changes nothing else", async () => {
   const store = new MemoryStore(valuesOfGroup());
-  const dry = await adoptV2(store, { dryRun: true });
+  const dry = await migrate(store, { dryRun: true });
   assertEquals(await valuesIn(store), valuesOfGroup());
-  const adoption = await adoptV2(store);
+  const adoption = await migrate(store);
   assertEquals(adoption, dry);
   assertEquals(adoption, {
     arrays: ["a", "b/c"],
@@ -92,7 +92,7 @@ Deno.test("adoptV2 adds a document to each node, the outermost one last, and cha
   assertEquals(metadata["b/c"], await readJson(store, "/b/c/zarr.json"));
   // A second run finds nothing to do.
   const before = await valuesIn(store);
-  const again = await adoptV2(store);
+  const again = await migrate(store);
   assertEquals(again.written, []);
   assertEquals([...again.kept].sort(), [...WRITTEN].sort());
   assertEquals(await valuesIn(store), before);
@@ -102,12 +102,12 @@ Deno.test("adoptV2 adds a document to each node, the outermost one last, and cha
   );
 });
 
-Deno.test("adoptV2 removes the documents of Zarr v2 at the end", async () => {
+Deno.test("migrate removes the documents of Zarr v2 at the end", async () => {
   const store = new MemoryStore([
     ...valuesOfGroup(),
     ["/other/.zattrs", encodeJson({})],
   ]);
-  const { removed } = await adoptV2(store, { removeV2: true });
+  const { removed } = await migrate(store, { removeV2: true });
   assertEquals(
     removed,
     [...valuesOfGroup().keys()].filter((key) => key.includes("/.z")).sort(),
@@ -121,15 +121,15 @@ Deno.test("adoptV2 removes the documents of Zarr v2 at the end", async () => {
   );
   assertEquals((await verify(store)).counts, { "metadata-not-json": 2 });
   await assertRejects(
-    () => adoptV2(store),
+    () => migrate(store),
     MetadataError,
     "Expected an array or a group of Zarr v2, found Zarr v3",
   );
 });
 
-Deno.test("adoptV2 that was stopped at any request can be run again", async () => {
+Deno.test("migrate that was stopped at any request can be run again", async () => {
   const expected = new MemoryStore(valuesOfGroup());
-  await adoptV2(expected, { removeV2: true });
+  await migrate(expected, { removeV2: true });
   let isDone = false;
   let stops = 0;
   for (let last = 0; !isDone; last++) {
@@ -140,7 +140,7 @@ Deno.test("adoptV2 that was stopped at any request can be run again", async () =
       if (isChange && changes++ === last) throw new Error("Stopped");
     });
     try {
-      await adoptV2(stopping, { removeV2: true });
+      await migrate(stopping, { removeV2: true });
       isDone = true;
     } catch (error) {
       assertEquals((error as Error).message, "Stopped");
@@ -155,22 +155,22 @@ Deno.test("adoptV2 that was stopped at any request can be run again", async () =
     assertEquals(root.nodes.map(({ kind, path }) => `${kind} ${path}`), [
       ...["group ", "array a", "group b", "array b/c"],
     ]);
-    if (!isDone) await adoptV2(store, { removeV2: true });
+    if (!isDone) await migrate(store, { removeV2: true });
     assertEquals(await valuesIn(store), await valuesIn(expected));
   }
   assertEquals(stops, WRITTEN.length + 7);
 });
 
-Deno.test("adoptV2 keeps documents that nodes have, unless it is to replace them", async () => {
+Deno.test("migrate keeps documents that nodes have, unless it is to replace them", async () => {
   const store = new MemoryStore(valuesOfGroup());
-  await adoptV2({ store, path: "a" });
-  await adoptV2({ store, path: "b/c" });
+  await migrate({ store, path: "a" });
+  await migrate({ store, path: "b/c" });
   const changed = {
     ...await readJson(store, "/b/c/zarr.json"),
     attributes: { new: 1 },
   };
   await store.set("/b/c/zarr.json", encodeJson(changed));
-  const { kept, written } = await adoptV2(store);
+  const { kept, written } = await migrate(store);
   assertEquals(kept, ["/a/zarr.json", "/b/c/zarr.json"]);
   assertEquals(written, ["/b/zarr.json", "/zarr.json"]);
   const text = (await readText(store, "/zarr.json")).replace("NaN", "0");
@@ -178,13 +178,13 @@ Deno.test("adoptV2 keeps documents that nodes have, unless it is to replace them
     JSON.parse(text).consolidated_metadata.metadata["b/c"],
     changed,
   );
-  const replaced = await adoptV2(store, { overwrite: true });
+  const replaced = await migrate(store, { overwrite: true });
   assertEquals(replaced.kept, ["/a/zarr.json", "/b/zarr.json"]);
   assertEquals(replaced.written, ["/b/c/zarr.json", "/zarr.json"]);
   assertEquals((await readJson(store, "/b/c/zarr.json")).attributes, {});
 });
 
-Deno.test("adoptV2 refuses a group with nodes that Zarr v3 cannot represent, or leaves them as they are", async () => {
+Deno.test("migrate refuses a group with nodes that Zarr v3 cannot represent, or leaves them as they are", async () => {
   const bad = encodeJson({ ...V2_ARRAY, filters: [{ id: "pickle" }] });
   const values: [StoreKey, Uint8Array][] = [
     ...valuesOfGroup(),
@@ -192,9 +192,9 @@ Deno.test("adoptV2 refuses a group with nodes that Zarr v3 cannot represent, or 
     ["/b/worse/.zarray", utf8("{")],
   ];
   const store = new MemoryStore(values);
-  const error = await assertRejects(() => adoptV2(store), MetadataError);
+  const error = await assertRejects(() => migrate(store), MetadataError);
   assert(
-    error.message.startsWith("2 nodes cannot be adopted: "),
+    error.message.startsWith("2 nodes cannot be migrated: "),
     error.message,
   );
   assert(error.message.includes("/bad/.zarray#/filters/0/id"), error.message);
@@ -203,7 +203,7 @@ Deno.test("adoptV2 refuses a group with nodes that Zarr v3 cannot represent, or 
     error.message.endsWith('the option "keepGoing" leaves them as they are'),
   );
   assertEquals(await valuesIn(store), new Map(values));
-  const { leftOut, written } = await adoptV2(store, {
+  const { leftOut, written } = await migrate(store, {
     keepGoing: true,
     removeV2: true,
   });
@@ -212,17 +212,17 @@ Deno.test("adoptV2 refuses a group with nodes that Zarr v3 cannot represent, or 
   assertEquals(await store.get("/bad/.zarray"), bad);
   assertEquals(await store.get("/a/.zarray"), undefined);
   await assertRejects(
-    () => adoptV2({ store, path: "bad" }, { keepGoing: true }),
+    () => migrate({ store, path: "bad" }, { keepGoing: true }),
     MetadataError,
     "pickle",
   );
 });
 
-Deno.test("adoptV2 refuses places without Zarr v2, read-only stores and unknown options", async () => {
+Deno.test("migrate refuses places without Zarr v2, read-only stores and unknown options", async () => {
   const store = new MemoryStore([["/zarr.json", encodeJson(groupMetadata())]]);
-  await assertRejects(() => adoptV2(store), MetadataError, "found Zarr v3");
+  await assertRejects(() => migrate(store), MetadataError, "found Zarr v3");
   await assertRejects(
-    () => adoptV2(new MemoryStore()),
+    () => migrate(new MemoryStore()),
     MetadataError,
     "No Zarr node",
   );
@@ -231,21 +231,21 @@ Deno.test("adoptV2 refuses places without Zarr v2, read-only stores and unknown 
     ["/b/.zarray", encodeJson(V2_ARRAY)],
   ]);
   await assertRejects(
-    () => adoptV2(folders),
+    () => migrate(folders),
     MetadataError,
     'there are nodes at "/a" and "/b"',
   );
   const values = valuesOfGroup();
   const readOnly: Store = { get: (key) => Promise.resolve(values.get(key)) };
-  await assertRejects(() => adoptV2(readOnly), TypeError, "read-only");
+  await assertRejects(() => migrate(readOnly), TypeError, "read-only");
   await assertRejects(
-    () => adoptV2(store, { remove: true } as Record<string, boolean>),
+    () => migrate(store, { remove: true } as Record<string, boolean>),
     TypeError,
     "remove",
   );
 });
 
-Deno.test("adoptV2 finds the nodes of a store that cannot list in its consolidated metadata", async () => {
+Deno.test("migrate finds the nodes of a store that cannot list in its consolidated metadata", async () => {
   const values = valuesOfGroup();
   values.set(
     "/.zmetadata",
@@ -255,7 +255,7 @@ Deno.test("adoptV2 finds the nodes of a store that cannot list in its consolidat
   );
   const memory = new MemoryStore(values);
   const store = observed(memory, () => {}, ["get", "set", "delete"]);
-  const { written, removed } = await adoptV2(store, { removeV2: true });
+  const { written, removed } = await migrate(store, { removeV2: true });
   assertEquals(written, ["/b/zarr.json", "/a/zarr.json", "/zarr.json"]);
   assertEquals(
     [...removed].sort(),
@@ -309,7 +309,7 @@ Deno.test("jobs read Zarr v2 as Zarr v3", async () => {
   assertEquals(await plain.get("/b/c/c/1/0"), CHUNK);
 });
 
-Deno.test("adoptV2 and v2View give arrays of xarray the attribute _FillValue, if asked", async () => {
+Deno.test("migrate and v2View give arrays of xarray the attribute _FillValue, if asked", async () => {
   const dimensions = { _ARRAY_DIMENSIONS: ["y", "x"] };
   const cases: [array: Json, attributes: Json, value: unknown][] = [
     [{ fill_value: 7 }, dimensions, 7],
@@ -334,12 +334,12 @@ Deno.test("adoptV2 and v2View give arrays of xarray the attribute _FillValue, if
         ...fillValueAttribute && value !== undefined && { _FillValue: value },
       });
     }
-    const { masked } = await adoptV2(store);
+    const { masked } = await migrate(store);
     const isMasked = value !== undefined && !("_FillValue" in attributes);
     assertEquals(masked, isMasked ? [""] : []);
     assertEquals((await readJson(store, "/zarr.json")).attributes, attributes);
     const again = { overwrite: true, fillValueAttribute: true };
-    assertEquals((await adoptV2(store, again)).masked, []);
+    assertEquals((await migrate(store, again)).masked, []);
     assertEquals((await readJson(store, "/zarr.json")).attributes, {
       ...attributes,
       ...value === undefined ? {} : { _FillValue: value },
@@ -347,7 +347,7 @@ Deno.test("adoptV2 and v2View give arrays of xarray the attribute _FillValue, if
   }
 });
 
-Deno.test("adoptV2 adopts a group in a bucket", async () => {
+Deno.test("migrate adopts a group in a bucket", async () => {
   const bucket = new SimulatedBucket();
   const store = new S3Store("s3://bucket/data", {
     endpoint: "http://bucket.test",
@@ -355,10 +355,10 @@ Deno.test("adoptV2 adopts a group in a bucket", async () => {
       bucket.answer(request, new Uint8Array(await request.arrayBuffer())),
   });
   for (const [key, bytes] of valuesOfGroup()) await store.set(key, bytes);
-  const { written } = await adoptV2(store, { removeV2: true });
+  const { written } = await migrate(store, { removeV2: true });
   assertEquals(written, WRITTEN);
   const expected = new MemoryStore(valuesOfGroup());
-  await adoptV2(expected, { removeV2: true });
+  await migrate(expected, { removeV2: true });
   assertEquals(await valuesIn(store), await valuesIn(expected));
 });
 
@@ -430,31 +430,33 @@ Deno.test("verify names the document of a Zarr v2 node that Zarr v3 cannot repre
   assertEquals(otherValues, 2);
 });
 
-Deno.test("zarr-parts adopt adopts a folder of Zarr v2", async () => {
+Deno.test("zarr-parts migrate migrates a folder of Zarr v2", async () => {
   await inTempDir(async (folder) => {
     const store = new FileSystemStore(folder);
     for (const [key, bytes] of valuesOfGroup()) await store.set(key, bytes);
-    const dry = await runCli("adopt", folder, "--dry-run", "--remove-v2");
+    const dry = await runCli("migrate", folder, "--dry-run", "--remove-v2");
     assertEquals(dry, {
       code: 0,
       err: "",
-      out: `2 arrays and 2 groups of Zarr v2 would be adopted in ${folder}
+      out: `2 arrays and 2 groups of Zarr v2 would be migrated in ${folder}
   4 zarr.json documents would be written
   7 documents of Zarr v2 would be removed
   NaN or an infinity is in the attributes in /a/zarr.json, /zarr.json, as it was: some programs cannot read such documents
 `,
     });
     assertEquals(await valuesIn(store), valuesOfGroup());
-    const into = await runCli("adopt", folder, "--into", `${folder}/new`);
-    assertEquals(into.code, 2);
-    assert(into.err.includes("Expected no --into"), into.err);
-    const { out, code } = await runCli("adopt", folder);
+    for (const args of [[], ["--into", `${folder}/new`]]) {
+      const { code, err } = await runCli("adopt", folder, ...args);
+      assertEquals(code, 2);
+      assert(err.includes(`use zarr-parts migrate ${folder}`), err);
+    }
+    const { out, code } = await runCli("migrate", folder);
     assertEquals(code, 0);
     assertEquals(
       out.split("\n")[0],
-      `2 arrays and 2 groups of Zarr v2 adopted in ${folder}`,
+      `2 arrays and 2 groups of Zarr v2 migrated in ${folder}`,
     );
-    const again = await runCli("adopt", folder, "--json", "--remove-v2");
+    const again = await runCli("migrate", folder, "--json", "--remove-v2");
     const { removed, kept } = JSON.parse(again.out);
     assertEquals([removed.length, kept.length], [7, 4]);
     for (
@@ -462,28 +464,15 @@ Deno.test("zarr-parts adopt adopts a folder of Zarr v2", async () => {
         [`${folder}/nothing`, "There is no folder"],
         [`${folder}/zarr.json`, "found that of its document"],
         ["http://127.0.0.1:1/old.zarr", "a web server"],
-        [`${folder}/a/0.0`, "Expected --into=PATH"],
       ] as const
     ) {
-      const { code, err } = await runCli("adopt", place);
+      const { code, err } = await runCli("migrate", place);
       assert(code !== 0 && err.includes(message), err);
-    }
-    for (
-      const [args, message] of [
-        [["--template", "{0}"], "--template is for TIFF and zip files"],
-        [["--share", "0/2"], "--share is for TIFF and zip files"],
-        [["--into", folder], "--remove-v2 is for Zarr v2, without --into"],
-      ] as [string[], string][]
-    ) {
-      const more = args[0] === "--into" ? ["--remove-v2"] : [];
-      const wrong = await runCli("adopt", folder, ...args, ...more);
-      assertEquals(wrong.code, 2);
-      assert(wrong.err.includes(message), wrong.err);
     }
   });
 });
 
-Deno.test("zarr-parts adopt tells how arrays of xarray get _FillValue, as long as the documents of Zarr v2 are there", async () => {
+Deno.test("zarr-parts migrate tells how arrays of xarray get _FillValue, as long as the documents of Zarr v2 are there", async () => {
   const cases = [
     [["--dry-run"], "; --fill-value-attribute gives them"],
     [["--dry-run", "--remove-v2"], "; --fill-value-attribute gives them"],
@@ -499,7 +488,7 @@ Deno.test("zarr-parts adopt tells how arrays of xarray get _FillValue, as long a
       await store.set("/.zarray", encodeJson({ ...V2_ARRAY, fill_value: 0 }));
       const attributes = { _ARRAY_DIMENSIONS: ["y", "x"] };
       await store.set("/.zattrs", encodeJson(attributes));
-      const { out } = await runCli("adopt", folder, ...args);
+      const { out } = await runCli("migrate", folder, ...args);
       assert(out.includes(advice), out);
     });
   }
@@ -516,7 +505,7 @@ Deno.test("convert --in-place of Zarr v2 names adopt", async () => {
       assertEquals(code, 1);
       assert(
         err.includes(
-          `Cannot convert a Zarr v2 ${kind} in place; give it the documents of Zarr v3 first, by zarr-parts adopt`,
+          `Cannot convert a Zarr v2 ${kind} in place; give it the documents of Zarr v3 first, by zarr-parts migrate`,
         ),
         err,
       );

@@ -61,7 +61,7 @@ import { isSameDocument } from "./hierarchy/same_document.ts";
  * @example
  * ```ts
  * import { MemoryStore, openArrayChunks } from "@zarr-parts/zarr-parts";
- * import { adoptV2 } from "@zarr-parts/zarr-parts/jobs";
+ * import { migrate } from "@zarr-parts/zarr-parts/jobs";
  * import { assertEquals } from "@std/assert";
  *
  * const array = {
@@ -79,23 +79,23 @@ import { isSameDocument } from "./hierarchy/same_document.ts";
  *   ["/.zattrs", new TextEncoder().encode('{"_ARRAY_DIMENSIONS": ["time"]}')],
  * ]);
  *
- * const { written } = await adoptV2(store);
+ * const { written } = await migrate(store);
  * assertEquals(written, ["/zarr.json"]);
  * const { metadata } = await openArrayChunks(store);
  * assertEquals(metadata.dimension_names, ["time"]);
- * assertEquals((await adoptV2(store)).written, []);
+ * assertEquals((await migrate(store)).written, []);
  * ```
  */
-export async function adoptV2(
+export async function migrate(
   place: Store | NodeLocation,
-  options: AdoptV2Options = {},
-): Promise<V2Adoption> {
-  checkOptions(options, OPTIONS, "adoptV2");
+  options: MigrateOptions = {},
+): Promise<Migration> {
+  checkOptions(options, OPTIONS, "migrate");
   const { dryRun = false, removeV2 = false, signal } = options;
   const at = placeOf(place);
   const storeOptions: StoreOptions = signal ? { signal } : {};
   if (!dryRun) assertWritable(at.store, documentKey(at, ""));
-  const plan = await planAdoption(at, options, storeOptions);
+  const plan = await planMigration(at, options, storeOptions);
   // The documents of inner nodes come first.
   const documents = [...plan.documents].reverse();
   if (!dryRun) {
@@ -131,16 +131,16 @@ export async function adoptV2(
 }
 
 /**
- * Options of {@linkcode adoptV2}.
+ * Options of {@linkcode migrate}.
  *
  * @example What would be done
  * ```ts
- * import type { AdoptV2Options } from "@zarr-parts/zarr-parts/jobs";
+ * import type { MigrateOptions } from "@zarr-parts/zarr-parts/jobs";
  *
- * const options: AdoptV2Options = { dryRun: true, keepGoing: true };
+ * const options: MigrateOptions = { dryRun: true, keepGoing: true };
  * ```
  */
-export interface AdoptV2Options extends StoreOptions {
+export interface MigrateOptions extends StoreOptions {
   /** Whether nothing is written. The result then describes what would be done. */
   readonly dryRun?: boolean | undefined;
   /** Whether the `zarr.json` of nodes that also have documents of Zarr v2 is replaced. */
@@ -163,7 +163,7 @@ export interface AdoptV2Options extends StoreOptions {
   readonly keepGoing?: boolean | undefined;
 }
 
-const OPTIONS: OptionRules<AdoptV2Options> = {
+const OPTIONS: OptionRules<MigrateOptions> = {
   dryRun: BOOLEAN,
   overwrite: BOOLEAN,
   removeV2: BOOLEAN,
@@ -173,17 +173,17 @@ const OPTIONS: OptionRules<AdoptV2Options> = {
 };
 
 /**
- * The result of {@linkcode adoptV2}: what was done, or would be done.
+ * The result of {@linkcode migrate}: what was done, or would be done.
  *
  * @example
  * ```ts
- * import type { V2Adoption } from "@zarr-parts/zarr-parts/jobs";
+ * import type { Migration } from "@zarr-parts/zarr-parts/jobs";
  *
- * const text = ({ arrays, groups }: V2Adoption) =>
+ * const text = ({ arrays, groups }: Migration) =>
  *   `${arrays.length} arrays and ${groups.length} groups`;
  * ```
  */
-export interface V2Adoption {
+export interface Migration {
   /** The paths of the arrays with documents of Zarr v2, below the outermost node. */
   readonly arrays: readonly string[];
   /** The paths of the groups with documents of Zarr v2, below the outermost node. */
@@ -213,7 +213,7 @@ export interface V2Adoption {
 const AT_ONCE = 16;
 
 /** The documents that are written, and the nodes that are not changed. */
-interface AdoptionPlan {
+interface MigrationPlan {
   readonly arrays: readonly string[];
   readonly groups: readonly string[];
   /** The new documents by path, the outermost one first. */
@@ -230,13 +230,13 @@ interface AdoptionPlan {
 /**
  * Composes the documents of all nodes.
  *
- * @throws {MetadataError} If a node cannot be adopted.
+ * @throws {MetadataError} If a node cannot be migrated.
  */
-async function planAdoption(
+async function planMigration(
   place: Place,
-  { overwrite = false, keepGoing = false, fillValueAttribute }: AdoptV2Options,
+  { overwrite = false, keepGoing = false, fillValueAttribute }: MigrateOptions,
   options: StoreOptions,
-): Promise<AdoptionPlan> {
+): Promise<MigrationPlan> {
   const { store } = place;
   const arrays: string[] = [];
   const groups: string[] = [];
@@ -250,7 +250,7 @@ async function planAdoption(
     if (!(error instanceof MetadataError) || path === "") throw error;
     refused.push({ path, error });
   };
-  const adopt = async (
+  const compose = async (
     { path, bytes, document, v2Documents }: Node,
     signal: AbortSignal,
   ) => {
@@ -280,7 +280,7 @@ async function planAdoption(
     nodes,
     AT_ONCE,
     (node, signal) =>
-      adopt(node, signal).catch((error) => {
+      compose(node, signal).catch((error) => {
         all.delete(node.path);
         refuse(node.path, error);
       }),
@@ -348,7 +348,7 @@ function assertOpens(bytes: Uint8Array): void {
 /** The most refused nodes that a message names. */
 const MOST_NAMED = 3;
 
-/** The error about nodes that cannot be adopted. */
+/** The error about nodes that cannot be migrated. */
 function refusal(
   refused: readonly { path: string; error: MetadataError }[],
 ): MetadataError {
@@ -362,7 +362,7 @@ function refusal(
     `${
       refused.length === 1
         ? messages[0]
-        : `${refused.length} nodes cannot be adopted: ${messages.join("; ")}`
+        : `${refused.length} nodes cannot be migrated: ${messages.join("; ")}`
     }; the option "keepGoing" leaves ${
       refused.length === 1 ? "it as it is" : "them as they are"
     }`,
@@ -374,7 +374,7 @@ function refusal(
 /** The keys of the documents of Zarr v2 of all nodes that have a `zarr.json` in the end. */
 async function v2DocumentsOf(
   place: Place,
-  { nodes }: AdoptionPlan,
+  { nodes }: MigrationPlan,
   options: StoreOptions,
 ): Promise<StoreKey[]> {
   const { store, root } = place;

@@ -1,0 +1,102 @@
+import { migrate, type Migration } from "../jobs/mod.ts";
+import type { Command, Io } from "./command.ts";
+import { jsonText, unitsText } from "./format.ts";
+import { withOptionNames } from "./messages.ts";
+import { assertSource, openWritableStore } from "./open_store.ts";
+
+/** `zarr-parts migrate PATH` */
+export const MIGRATE: Command = {
+  name: "migrate",
+  operands: ["PATH"],
+  summary:
+    "Writes a zarr.json for each node of a Zarr v2 array or group, a folder or a URL of a bucket. Chunks are neither read nor changed.",
+  options: {
+    "--remove-v2":
+      "remove the documents of Zarr v2 once the documents of Zarr v3 are written",
+    "--fill-value-attribute":
+      "give arrays of xarray the attribute _FillValue, by which xarray finds missing elements in Zarr v3",
+    "--keep-going": "leave nodes that Zarr v3 cannot represent unchanged",
+    "--overwrite": "replace existing zarr.json documents",
+    "--dry-run": "print what would be done, and write nothing",
+  },
+  examples: [
+    "zarr-parts migrate old.zarr --dry-run",
+    "zarr-parts migrate old.zarr",
+    "zarr-parts migrate s3://bucket/old.zarr --remove-v2",
+  ],
+  async run(args, io) {
+    const [place] = args.operands as [string];
+    await assertSource(place);
+    const isDryRun = args.has("dry-run");
+    const migration = await migrate(await openWritableStore(place), {
+      overwrite: args.has("overwrite"),
+      dryRun: isDryRun,
+      removeV2: args.has("remove-v2"),
+      fillValueAttribute: args.has("fill-value-attribute"),
+      keepGoing: args.has("keep-going"),
+      signal: io.signal,
+    });
+    if (args.has("json")) io.print(jsonText(migration));
+    else if (!args.has("quiet")) report(migration, { isDryRun, place }, io);
+    return 0;
+  },
+};
+
+/** The most documents that are named. */
+const MOST_NAMED = 3;
+
+function report(
+  { arrays, groups, written, kept, removed, leftOut, masked, notJson }:
+    Migration,
+  { isDryRun, place }: { isDryRun: boolean; place: string },
+  io: Io,
+): void {
+  const nodes = [
+    ...arrays.length > 0 ? [unitsText(arrays.length, "array")] : [],
+    ...groups.length > 0 ? [unitsText(groups.length, "group")] : [],
+  ].join(" and ");
+  const [would, were] = isDryRun ? ["would be ", "would be "] : ["", ""];
+  io.print(`${nodes} of Zarr v2 ${would}migrated in ${place}`);
+  io.print(
+    `  ${unitsText(written.length, "zarr.json document")} ${were}written`,
+  );
+  if (kept.length > 0) {
+    io.print(
+      `  ${unitsText(kept.length, "node")} had a zarr.json already, and ${
+        kept.length === 1 ? "keeps" : "keep"
+      } it; --overwrite replaces it`,
+    );
+  }
+  if (removed.length > 0) {
+    io.print(
+      `  ${unitsText(removed.length, "document")} of Zarr v2 ${were}removed`,
+    );
+  }
+  if (masked.length > 0) {
+    const paths = named(masked.map((path) => `/${path}`));
+    const advice = removed.length > 0 && !isDryRun
+      ? "give them the attribute _FillValue by another program, since the documents of Zarr v2, from which --fill-value-attribute takes it, are removed"
+      : "--fill-value-attribute gives them the attribute _FillValue, with --overwrite where they have a zarr.json";
+    io.print(
+      `  xarray takes the fill values of ${
+        unitsText(masked.length, "array")
+      } for missing elements in Zarr v2, and not in Zarr v3, ${paths}; ${advice}`,
+    );
+  }
+  if (notJson.length > 0) {
+    io.print(
+      `  NaN or an infinity is in the attributes in ${
+        named(notJson)
+      }, as it was: some programs cannot read such documents`,
+    );
+  }
+  for (const { path, message } of leftOut) {
+    io.print(`  left as it is, /${path}: ${withOptionNames(message)}`);
+  }
+}
+
+function named(keys: readonly string[]): string {
+  const rest = keys.length - MOST_NAMED;
+  return [...keys.slice(0, MOST_NAMED), ...rest > 0 ? [`${rest} more`] : []]
+    .join(", ");
+}
