@@ -11,17 +11,6 @@ const STAGES: readonly CodecKind[] = [
   "bytes_to_bytes",
 ];
 
-/** The place of a codec's kind among the stages; `undefined` for an unknown codec. */
-function stageOf(name: string): number | undefined {
-  const kind = codecKind(name);
-  return kind && STAGES.indexOf(kind);
-}
-
-/** The stage in words. */
-function describeStage(stage: number): string {
-  return STAGES[stage]!.replaceAll("_", " ");
-}
-
 /** The part of a data type that codecs depend on. */
 export type Elements = Pick<DataType, "bits" | "toBytes">;
 
@@ -65,44 +54,40 @@ export function completeCodecs(
       } to be an object, found ${describe(configuration)}`,
     );
   });
-  const stages = named.map(({ name }) => stageOf(name));
-  if (!stages.includes(1) && !stages.includes(undefined)) {
-    const first = stages.indexOf(2);
-    const place = first < 0 ? named.length : first;
-    named.splice(place, 0, { name: elements.toBytes });
+  const kinds = named.map(({ name }) => codecKind(name));
+  if (!kinds.includes("array_to_bytes") && !kinds.includes(undefined)) {
+    const first = kinds.indexOf("bytes_to_bytes");
+    const end = first < 0 ? named.length : first;
+    named.splice(end, 0, { name: elements.toBytes });
   }
   assertOrder(named, option);
   return named.map((codec) => complete(codec, elements.bits));
 }
 
+/** Refuses known codecs that do not follow each other in the order of a pipeline. */
 function assertOrder(
   codecs: readonly NamedConfiguration[],
   option: string,
 ): void {
-  let previous: NamedConfiguration | undefined;
-  for (const codec of codecs) {
-    const stage = stageOf(codec.name);
-    if (stage === undefined) continue;
-    const earlier = previous && stageOf(previous.name)!;
-    if (previous !== undefined && earlier !== undefined) {
-      if (earlier === 1 && stage === 1) {
-        throw new RangeError(
-          `Expected one codec from array to bytes in ${option}, found ${
-            describe(previous.name)
-          } and ${describe(codec.name)}`,
-        );
-      }
-      if (earlier > stage) {
-        throw new RangeError(
-          `Codec ${describe(codec.name)} (${describeStage(stage)}) follows ${
-            describe(previous.name)
-          } (${
-            describeStage(earlier)
-          }) in ${option}; expected codecs from array to array first, then one from array to bytes, then those from bytes to bytes`,
-        );
-      }
+  const known = codecs.flatMap(({ name }) => {
+    const kind = codecKind(name);
+    return kind === undefined ? [] : [{ name: describe(name), kind }];
+  });
+  for (const [i, { name, kind }] of known.entries()) {
+    const before = known[i - 1];
+    if (before === undefined) continue;
+    if (kind === "array_to_bytes" && before.kind === kind) {
+      throw new RangeError(
+        `Expected one codec from array to bytes in ${option}, found ${before.name} and ${name}`,
+      );
     }
-    previous = codec;
+    if (STAGES.indexOf(before.kind) <= STAGES.indexOf(kind)) continue;
+    const [first, second] = [before.kind, kind].map((each) =>
+      each.replaceAll("_", " ")
+    );
+    throw new RangeError(
+      `Codec ${name} (${second}) follows ${before.name} (${first}) in ${option}; expected codecs from array to array first, then one from array to bytes, then those from bytes to bytes`,
+    );
   }
 }
 

@@ -46,11 +46,10 @@ export function showZarrJson(
   bytes: Uint8Array,
   change: (document: unknown) => unknown,
 ): Uint8Array {
-  const document = parseExactZarrJson(bytes);
-  const changed = change(document);
-  return changed === document && !hasNonFinite(bytes)
-    ? bytes
-    : formatZarrJson(changed, { nonFinite: "strings" });
+  const shown = changeZarrJson(bytes, change);
+  return hasNonFinite(shown)
+    ? formatZarrJson(parseExactZarrJson(shown), { nonFinite: "strings" })
+    : shown;
 }
 
 /**
@@ -252,8 +251,6 @@ function assertReadable(bytes: Uint8Array): void {
 
 /** Whether JSON nests lists and objects too deep. */
 function isDeep(bytes: Uint8Array): boolean {
-  // Most documents have few lists and objects, which the runtime counts faster.
-  if (countOf(0x5b, bytes) + countOf(0x7b, bytes) <= DEEPEST) return false;
   let depth = 0;
   let isString = false;
   for (let i = 0; i < bytes.length; i++) {
@@ -274,17 +271,6 @@ function isDeep(bytes: Uint8Array): boolean {
     }
   }
   return false;
-}
-
-/** Returns how often a byte occurs, as far as that matters for the depth. */
-function countOf(byte: number, bytes: Uint8Array): number {
-  let count = 0;
-  for (
-    let at = bytes.indexOf(byte);
-    at >= 0 && count <= DEEPEST;
-    at = bytes.indexOf(byte, at + 1)
-  ) count++;
-  return count;
 }
 
 function encode(

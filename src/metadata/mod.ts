@@ -52,16 +52,14 @@ export {
   refuse,
 } from "./schema.ts";
 export {
-  isV2Document,
-  V2_DOCUMENTS,
-  v2Folders,
-  withoutV2Nodes,
-} from "./v2_documents.ts";
-export {
   checkV2Attributes,
   convertV2Array,
   convertV2Consolidated,
   convertV2Group,
+  isV2Document,
+  V2_DOCUMENTS,
+  v2Folders,
+  withoutV2Nodes,
   xarrayFillValue,
 } from "./v2_nodes.ts";
 export {

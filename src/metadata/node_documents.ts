@@ -21,7 +21,10 @@ export function changeNodes(
   const members = consolidated(own);
   if (members === undefined) return own;
   const changed = Object.entries(members).map(([name, member]) =>
-    [name, changeNodes(member, change, memberPath(path, name))] as const
+    [
+      name,
+      changeNodes(member, change, path === "" ? name : `${path}/${name}`),
+    ] as const
   ).filter(([, member]) => member !== undefined);
   const isSame = changed.length === Object.keys(members).length &&
     changed.every(([name, member]) => member === members[name]);
@@ -38,14 +41,13 @@ export function changeNodes(
 }
 
 /** Returns the paths of all nodes in a document, the outermost node first. */
-export function nodePaths(document: unknown, path = ""): string[] {
-  const members = Object.entries(consolidated(document) ?? {});
-  return [
-    path,
-    ...members.flatMap(([name, member]) =>
-      nodePaths(member, memberPath(path, name))
-    ),
-  ];
+export function nodePaths(document: unknown): string[] {
+  const paths: string[] = [];
+  changeNodes(document, (node, path) => {
+    paths.push(path);
+    return node;
+  });
+  return paths;
 }
 
 /** Whether a document is that of a Zarr v3 array. */
@@ -114,10 +116,6 @@ function assertGroup(document: Members): void {
   if (!isMembers(nodes.metadata)) {
     refuse("metadata to be an object", nodes.metadata, `${path}/metadata`);
   }
-}
-
-function memberPath(path: string, name: string): string {
-  return path === "" ? name : `${path}/${name}`;
 }
 
 /** Returns a document without the nodes that it consolidates. */

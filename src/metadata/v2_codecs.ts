@@ -1,6 +1,17 @@
-import { below, describe, describeAll, MetadataError } from "../errors/mod.ts";
+import {
+  below,
+  describe,
+  describeAll,
+  MetadataError,
+  pointer,
+} from "../errors/mod.ts";
 import { isMembers, type Members, numberOf } from "./json.ts";
-import { isWhole, type NamedConfiguration, refuse } from "./schema.ts";
+import {
+  checkOneOf,
+  isWhole,
+  type NamedConfiguration,
+  refuse,
+} from "./schema.ts";
 import {
   OBJECT_CODECS,
   parseNumpyType,
@@ -239,7 +250,7 @@ class Configuration {
         `Unknown member ${describe(name)} of the codec ${
           describe(this.#id)
         }; known are ${describeAll([...this.#used])}`,
-        `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`,
+        pointer("", name),
       );
     }
   }
@@ -376,14 +387,7 @@ function assertSameElements(
 /** The names of shuffles in Zarr v3, by their numbers in Zarr v2. */
 const SHUFFLES = ["noshuffle", "shuffle", "bitshuffle"] as const;
 
-const CNAMES: readonly unknown[] = [
-  "blosclz",
-  "lz4",
-  "lz4hc",
-  "snappy",
-  "zlib",
-  "zstd",
-];
+const CNAMES = ["blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"];
 
 type ConvertByteCodec = (
   members: Configuration,
@@ -394,14 +398,12 @@ type ConvertByteCodec = (
 /** The codecs of numcodecs that change bytes, with the defaults of numcodecs. */
 const BYTE_CODECS: Readonly<Record<string, ConvertByteCodec>> = {
   blosc(members, { size }) {
-    const cname = members.take("cname") ?? "lz4";
-    if (!CNAMES.includes(cname)) {
-      refuse(
-        `one of ${describeAll(CNAMES as string[])} as cname`,
-        cname,
-        "/cname",
-      );
-    }
+    const cname = checkOneOf(
+      members.take("cname") ?? "lz4",
+      CNAMES,
+      `one of ${describeAll(CNAMES)} as cname`,
+      "/cname",
+    );
     const clevel = members.whole("clevel", 0, 9, 5);
     const shuffle = members.whole("shuffle", -1, 2, 1);
     const blocksize = members.whole("blocksize", 0, 2 ** 31 - 1, 0);
@@ -429,14 +431,10 @@ const BYTE_CODECS: Readonly<Record<string, ConvertByteCodec>> = {
     const level = members.whole("level", -1, 9, 1);
     return named("gzip", { level: level < 0 ? 6 : level }); // -1 is zlib's default, 6.
   },
-  zlib: (members) =>
-    named("numcodecs.zlib", { level: members.whole("level", -1, 9, 1) }),
-  bz2: (members) =>
-    named("numcodecs.bz2", { level: members.whole("level", 1, 9, 1) }),
-  lz4: (members) =>
-    named("numcodecs.lz4", {
-      acceleration: members.whole("acceleration", -(2 ** 31), 2 ** 31 - 1, 1),
-    }),
+  zlib: ofNumber("level", -1, 9, 1),
+  bz2: ofNumber("level", 1, 9, 1),
+  lz4: ofNumber("acceleration", -(2 ** 31), 2 ** 31 - 1, 1),
+  shuffle: ofNumber("elementsize", 0, 2 ** 31 - 1, 4),
   lzma(members) {
     const format = members.whole("format", 0, 3, 1);
     const check = members.whole("check", -1, 16, -1);
@@ -450,10 +448,6 @@ const BYTE_CODECS: Readonly<Record<string, ConvertByteCodec>> = {
     }
     return named("numcodecs.lzma", { format, check, preset, filters });
   },
-  shuffle: (members) =>
-    named("numcodecs.shuffle", {
-      elementsize: members.whole("elementsize", 0, 2 ** 31 - 1, 4),
-    }),
   crc32: (members) => named("numcodecs.crc32", locationOf(members)),
   adler32: (members) => named("numcodecs.adler32", locationOf(members)),
   fletcher32: () => named("numcodecs.fletcher32"),
@@ -479,6 +473,19 @@ const BYTE_CODECS: Readonly<Record<string, ConvertByteCodec>> = {
   imagecodecs_zstd: imagecodec,
 };
 
+/** Converts a codec whose configuration is a whole number. */
+function ofNumber(
+  name: string,
+  least: number,
+  most: number,
+  byDefault: number,
+): ConvertByteCodec {
+  return (members, _, id) =>
+    named(`numcodecs.${id}`, {
+      [name]: members.whole(name, least, most, byDefault),
+    });
+}
+
 /** The codecs of imagecodecs have the same names in both versions of Zarr. */
 function imagecodec(
   members: Configuration,
@@ -497,35 +504,30 @@ function imagecodec(
 
 function locationOf(members: Configuration): { location?: string } {
   const location = members.take("location");
-  if (location === undefined) return {};
-  if (location === "start" || location === "end") return { location };
-  refuse('"start" or "end" as location', location, "/location");
+  return location === undefined ? {} : {
+    location: checkOneOf(
+      location,
+      ["start", "end"],
+      '"start" or "end" as location',
+      "/location",
+    ),
+  };
 }
 
 const NUMBER = /^(?:\|[biu]1|<[iufc]\d+)$/;
+
+const IMAGES =
+  "apng avif bmp gif htj2k jpeg jpeg2k jpegls jpegxl jpegxr lerc ljpeg png qoi spng tga tiff webp";
 
 /** Codecs that compress elements of given data types: those of numcodecs, and the images of imagecodecs. */
 const ARRAY_TO_BYTES: Readonly<Record<string, RegExp>> = {
   pcodec: /^<[iuf][248]$/,
   zfpy: /^<(?:i[48]|f[48])$/,
-  imagecodecs_apng: NUMBER,
-  imagecodecs_avif: NUMBER,
-  imagecodecs_bmp: NUMBER,
-  imagecodecs_gif: NUMBER,
-  imagecodecs_htj2k: NUMBER,
-  imagecodecs_jpeg: NUMBER,
-  imagecodecs_jpeg2k: NUMBER,
-  imagecodecs_jpegls: NUMBER,
-  imagecodecs_jpegxl: NUMBER,
-  imagecodecs_jpegxr: NUMBER,
-  imagecodecs_lerc: NUMBER,
-  imagecodecs_ljpeg: NUMBER,
-  imagecodecs_png: NUMBER,
-  imagecodecs_qoi: NUMBER,
-  imagecodecs_spng: NUMBER,
-  imagecodecs_tga: NUMBER,
-  imagecodecs_tiff: NUMBER,
-  imagecodecs_webp: NUMBER,
+  .../* @__PURE__ */ Object.fromEntries(
+    /* @__PURE__ */ IMAGES.split(" ").map((name) =>
+      [`imagecodecs_${name}`, NUMBER] as const
+    ),
+  ),
 };
 
 function arrayToBytes(
@@ -559,7 +561,7 @@ function arrayToBytes(
     refuse(
       `no ${name}, which imagecodecs configures otherwise in Zarr v3`,
       value,
-      `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`,
+      pointer("", name),
     );
   }
   return { name: id };

@@ -69,14 +69,13 @@ export function parseNumpyType(value: unknown): V2DataType {
   refuse('a data type of NumPy, such as "<i4"', value);
 }
 
-/** The names of numbers in Zarr v3, by their letters in NumPy. */
-const NUMBERS: Readonly<Record<string, readonly [string, readonly number[]]>> =
-  {
-    i: ["int", [1, 2, 4, 8]],
-    u: ["uint", [1, 2, 4, 8]],
-    f: ["float", [2, 4, 8]],
-    c: ["complex", [8, 16]],
-  };
+/** The beginnings of names of data types in Zarr v3, by their letters in NumPy. */
+const NUMBERS: Readonly<Record<string, string>> = {
+  i: "int",
+  u: "uint",
+  f: "float",
+  c: "complex",
+};
 
 /** The units of dates and durations. */
 const UNITS = /^(?:Y|M|W|D|h|m|s|ms|us|μs|ns|ps|fs|as|generic)$/;
@@ -104,11 +103,12 @@ function simpleType(dtype: string): V2DataType | undefined {
     case "u":
     case "f":
     case "c": {
-      const [name, sizes] = NUMBERS[letter]!;
-      if (!sizes.includes(size) || size > 1 && isMissing) return undefined;
+      const name = `${NUMBERS[letter]}${8 * size}`;
+      const isKnown = coreDataType(name) !== undefined;
+      if (!isKnown || size > 1 && isMissing) return undefined;
       return size === 1
-        ? core(`${name}8`, 1, `|${letter}1`, undefined)
-        : core(`${name}${8 * size}`, size, `${sign}${letter}${size}`, endian);
+        ? core(name, 1, `|${letter}1`, undefined)
+        : core(name, size, `${sign}${letter}${size}`, endian);
     }
     case "M":
     case "m": {
