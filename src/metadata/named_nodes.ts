@@ -82,27 +82,21 @@ function changeAttributes(
   path: string,
   names: Names,
 ): Members {
-  const all = [
-    ["multiscales", (value: unknown) => withoutLevels(value, names)],
-    ["labels", (value: unknown) => withoutItems(value, (name) => names(name))],
-    ["plate", (value: unknown) => withoutPaths(value, "wells", names)],
-    ["well", (value: unknown) => withoutPaths(value, "images", names)],
-    [
-      "series",
-      (value: unknown) => {
-        // The series lie beside the group that lists them.
-        const parent = resolvePath(path, "..");
-        return parent === undefined
-          ? value
-          : withoutItems(value, (name) => names(name, parent));
-      },
-    ],
-  ] as const;
+  // The series lie beside the group that lists them.
+  const parent = resolvePath(path, "..");
+  const changes: Record<string, (value: unknown) => unknown> = {
+    multiscales: (value) => withoutLevels(value, names),
+    labels: (list) => withoutItems(list, (name) => names(name)),
+    plate: (plate) => withoutPaths(plate, "wells", names),
+    well: (well) => withoutPaths(well, "images", names),
+    series: (list) =>
+      withoutItems(list, (name) => parent !== undefined && names(name, parent)),
+  };
   let changed = attributes;
-  for (const [name, change] of all) {
+  for (const [name, change] of Object.entries(changes)) {
     changed = changeMember(changed, name, change);
   }
-  changed = placed(changed, attributes);
+  changed = placeAtFirstLevel(changed, attributes);
   const isRemoved = Object.hasOwn(attributes, "multiscales") &&
     !Object.hasOwn(changed, "multiscales");
   return !isRemoved ? changed : changeMember(
@@ -116,8 +110,8 @@ function changeAttributes(
   );
 }
 
-/** Gives a group of GeoZarr the place of its first level, if that is another one than before. */
-function placed(attributes: Members, before: Members): Members {
+/** Gives a group of GeoZarr the transform and shape of its first level, if that is another one than before. */
+function placeAtFirstLevel(attributes: Members, before: Members): Members {
   const [level, former] = [attributes, before].map(firstLevel);
   if (!level || !former || level.asset === former.asset) return attributes;
   let changed = attributes;

@@ -95,9 +95,8 @@ export function convertV2Codecs(
   }
   let state: Encoded = { type: dataType, size: dataType.size ?? 1 };
   for (const codec of codecs) {
-    const { id, json, path } = codec;
-    below(path, () => {
-      const members = new Configuration(id, json);
+    const { id } = codec;
+    below(codec.path, () => {
       if (Object.hasOwn(OBJECT_CODECS, id)) {
         if (OBJECT_CODECS[id] !== dataType.json || toBytes !== undefined) {
           throw new MetadataError(
@@ -105,8 +104,8 @@ export function convertV2Codecs(
             "/id",
           );
         }
+        readMembers(codec, {});
         toBytes = named(id);
-        state = { type: undefined, size: 1 };
       } else if (Object.hasOwn(ARRAY_FILTERS, id)) {
         if (state.type === undefined || dataType.size === undefined) {
           throw new MetadataError(
@@ -116,23 +115,17 @@ export function convertV2Codecs(
             "/id",
           );
         }
-        const filter = ARRAY_FILTERS[id]!(members, state.type);
+        const filter = ARRAY_FILTERS[id]!(codec, state.type);
         arrayToArray.push(...filter.codecs);
         state = { type: filter.type, size: filter.type.size! };
-      } else if (Object.hasOwn(ARRAY_TO_BYTES, id)) {
-        toBytes = arrayToBytes(id, json, state.type, order);
-        state = { type: undefined, size: 1 };
         return;
-      } else {
-        const convert = Object.hasOwn(BYTE_CODECS, id)
-          ? BYTE_CODECS[id]!
-          : undefined;
-        if (convert === undefined) throw unknownCodec(id);
+      } else if (Object.hasOwn(ARRAY_TO_BYTES, id)) {
+        toBytes = arrayToBytes(codec, state.type, order);
+      } else if (Object.hasOwn(BYTE_CODECS, id)) {
         toBytes ??= bytesCodec(state.type, codec);
-        bytesToBytes.push(convert(members, state, id));
-        state = { type: undefined, size: 1 };
-      }
-      members.assertAllUsed();
+        bytesToBytes.push(BYTE_CODECS[id]!(codec, state));
+      } else throw unknownCodec(id);
+      state = { type: undefined, size: 1 };
     });
   }
   toBytes ??= bytesCodec(state.type, undefined);
@@ -187,73 +180,79 @@ function unknownCodec(id: string): MetadataError {
   );
 }
 
-/** The configuration of a codec of Zarr v2, whose members are taken one after another. */
-class Configuration {
-  readonly #id: string;
-  readonly #members: Members;
-  readonly #used = new Set(["id"]);
+/** Reads the value of a member of a codec. `undefined` stands for a missing member, and for `null`. */
+type ReadMember<T> = (value: unknown, name: string) => T;
 
-  constructor(id: string, members: Members) {
-    this.#id = id;
-    this.#members = members;
+/**
+ * Reads the members of a codec, and refuses members that it does not have.
+ *
+ * @returns The values by their names, without those that are `undefined`.
+ */
+function readMembers<T extends Members>(
+  { id, json }: V2Codec,
+  rules: { readonly [K in keyof T]: ReadMember<T[K]> },
+): T {
+  for (const name of Object.keys(json)) {
+    if (name === "id" || Object.hasOwn(rules, name)) continue;
+    throw new MetadataError(
+      `Unknown member ${describe(name)} of the codec ${
+        describe(id)
+      }; known are ${describeAll(["id", ...Object.keys(rules)])}`,
+      pointer("", name),
+    );
   }
+  const values = Object.entries<ReadMember<unknown>>(rules)
+    .map(([name, read]) => [name, read(json[name] ?? undefined, name)])
+    .filter(([, value]) => value !== undefined);
+  return Object.fromEntries(values);
+}
 
-  /** Whether a member is there. */
-  has(name: string): boolean {
-    return Object.hasOwn(this.#members, name);
-  }
-
-  /** Takes a member that may be missing, or `null`. */
-  take(name: string): unknown {
-    this.#used.add(name);
-    return this.has(name) ? this.#members[name] ?? undefined : undefined;
-  }
-
-  /** Takes a whole number. */
-  whole(name: string, least: number, most: number, byDefault?: number): number {
-    const value = this.take(name);
+function whole(
+  least: number,
+  most: number,
+  byDefault?: number,
+): ReadMember<number> {
+  return (value, name) => {
     if (value === undefined && byDefault !== undefined) return byDefault;
     // Some programs write numbers as strings.
     const isText = typeof value === "string" && /^-?\d{1,10}$/.test(value);
     const number = isText ? Number(value) : numberOf(value);
-    if (
-      Number.isSafeInteger(number) && number as number >= least &&
-      number as number <= most
-    ) return number as number;
-    refuse(
+    const isInRange = isWhole(number, least) && number <= most;
+    return isInRange ? number : refuse(
       `a whole number from ${least} to ${most} as ${name}`,
       value,
       `/${name}`,
     );
-  }
+  };
+}
 
-  /** Takes a number, and keeps its text. */
-  number(name: string): unknown {
-    const value = this.take(name);
-    const number = numberOf(value);
-    if (typeof number === "bigint" || Number.isFinite(number)) return value;
-    refuse(`a number as ${name}`, value, `/${name}`);
-  }
+/** Reads a number, and keeps its text. */
+function anyNumber(value: unknown, name: string): unknown {
+  const number = numberOf(value);
+  if (typeof number === "bigint" || Number.isFinite(number)) return value;
+  refuse(`a number as ${name}`, value, `/${name}`);
+}
 
-  /** Takes a data type of NumPy. */
-  type(name: string, byDefault?: V2DataType): V2DataType {
-    const value = this.take(name);
-    if (value === undefined && byDefault !== undefined) return byDefault;
-    return below(`/${name}`, () => parseNumpyType(value));
-  }
+function numpyType(value: unknown, name: string): V2DataType {
+  return below(`/${name}`, () => parseNumpyType(value));
+}
 
-  /** Refuses members that the codec does not have. */
-  assertAllUsed(): void {
-    for (const name of Object.keys(this.#members)) {
-      if (this.#used.has(name)) continue;
-      throw new MetadataError(
-        `Unknown member ${describe(name)} of the codec ${
-          describe(this.#id)
-        }; known are ${describeAll([...this.#used])}`,
-        pointer("", name),
-      );
-    }
-  }
+/** Reads the data type of encoded elements, which may be missing. */
+function encodedType(value: unknown, name: string): V2DataType | undefined {
+  return value === undefined ? undefined : numpyType(value, name);
+}
+
+/** Reads a member that passes a test, or is missing. */
+function optional<T>(
+  isValid: (value: unknown) => boolean,
+  expected: string,
+  byDefault: T,
+): ReadMember<T> {
+  return (value, name) => {
+    if (value === undefined) return byDefault;
+    if (isValid(numberOf(value))) return value as T;
+    refuse(`${expected} as ${name}`, value, `/${name}`);
+  };
 }
 
 /** A filter of elements: its codecs in Zarr v3, and the data type of what it encodes to. */
@@ -264,57 +263,31 @@ interface ArrayFilter {
 
 /** The filters of numcodecs that change the elements of chunks. */
 const ARRAY_FILTERS: Readonly<
-  Record<string, (members: Configuration, type: V2DataType) => ArrayFilter>
+  Record<string, (codec: V2Codec, type: V2DataType) => ArrayFilter>
 > = {
-  delta(members, type) {
-    const [dtype, astype] = elementTypes(members, type);
-    return {
-      codecs: [named("numcodecs.delta", {
-        dtype: dtype.numpy,
-        astype: astype.numpy,
-      })],
-      type: astype,
-    };
-  },
-  fixedscaleoffset(members, type) {
-    const [scale, offset] = ["scale", "offset"].map((name) =>
-      members.number(name)
-    );
+  delta: (codec, type) => typedFilter(codec, type, {}),
+  fixedscaleoffset(codec, type) {
+    const { scale } = codec.json;
     if (Number(numberOf(scale)) === 0) {
       refuse("a scale other than 0", scale, "/scale");
     }
-    const [dtype, astype] = elementTypes(members, type);
-    return {
-      codecs: [named("numcodecs.fixedscaleoffset", {
-        scale,
-        offset,
-        dtype: dtype.numpy,
-        astype: astype.numpy,
-      })],
-      type: astype,
-    };
+    return typedFilter(codec, type, { scale: anyNumber, offset: anyNumber });
   },
-  quantize(members, type) {
-    const digits = members.whole("digits", -400, 400);
-    const [dtype, astype] = elementTypes(members, type);
+  quantize(codec, type) {
+    const filter = typedFilter(codec, type, { digits: whole(-400, 400) });
+    const { dtype, astype } = filter;
     for (const [name, each] of Object.entries({ dtype, astype })) {
       if (each.numpy[1] !== "f") {
         refuse(`a float as ${name}`, each.numpy, `/${name}`);
       }
     }
-    const quantize = named("numcodecs.quantize", {
-      digits,
-      dtype: dtype.numpy,
-      astype: dtype.numpy,
-    });
+    if (astype.numpy === dtype.numpy) return filter;
     // zarr-python 3.1 reads no quantize that also changes the data type.
-    const isSame = astype.numpy === dtype.numpy;
-    return {
-      codecs: isSame ? [quantize] : [quantize, asType(astype, dtype)],
-      type: astype,
-    };
+    const [{ name, configuration }] = filter.codecs;
+    const quantize = named(name, { ...configuration, astype: dtype.numpy });
+    return { codecs: [quantize, asType(astype, dtype)], type: astype };
   },
-  bitround(members, type) {
+  bitround(codec, type) {
     // numcodecs decodes unsigned integers, too, which other programs write.
     if (!/^.[fu]/.test(type.numpy)) {
       throw new MetadataError(
@@ -323,10 +296,9 @@ const ARRAY_FILTERS: Readonly<
         }`,
       );
     }
-    const keepbits = members.whole("keepbits", 0, 52);
-    return { codecs: [named("numcodecs.bitround", { keepbits })], type };
+    return { codecs: [numcodecs(codec, { keepbits: whole(0, 52) })], type };
   },
-  packbits(_, type) {
+  packbits(codec, type) {
     if (type.numpy !== "|b1") {
       throw new MetadataError(
         `The filter "packbits" is for the data type "|b1", found ${
@@ -334,14 +306,13 @@ const ARRAY_FILTERS: Readonly<
         }`,
       );
     }
-    return {
-      codecs: [named("numcodecs.packbits")],
-      type: parseNumpyType("|u1"),
-    };
+    return { codecs: [numcodecs(codec, {})], type: parseNumpyType("|u1") };
   },
-  astype(members, type) {
-    const encoded = members.type("encode_dtype");
-    const decoded = members.type("decode_dtype");
+  astype(codec, type) {
+    const { encode_dtype: encoded, decode_dtype: decoded } = readMembers(
+      codec,
+      { encode_dtype: numpyType, decode_dtype: numpyType },
+    );
     assertSameElements(decoded, type, "/decode_dtype");
     return { codecs: [asType(encoded, decoded)], type: encoded };
   },
@@ -354,14 +325,30 @@ function asType(encoded: V2DataType, decoded: V2DataType): NamedConfiguration {
   });
 }
 
-/** Takes the data types of a filter: that of the elements, and that of the encoded ones. */
-function elementTypes(
-  members: Configuration,
+/** Converts a filter that has the data types of the elements and of the encoded ones as members. */
+function typedFilter<T extends Members>(
+  codec: V2Codec,
   type: V2DataType,
-): [dtype: V2DataType, astype: V2DataType] {
-  const dtype = members.type("dtype");
+  rules: { readonly [K in keyof T]: ReadMember<T[K]> },
+): ArrayFilter & {
+  readonly codecs: readonly [NamedConfiguration];
+  readonly dtype: V2DataType;
+  readonly astype: V2DataType;
+} {
+  const members = readMembers<Members>(codec, {
+    ...rules,
+    dtype: numpyType,
+    astype: encodedType,
+  });
+  const dtype = members.dtype as V2DataType;
+  const astype = (members.astype ?? dtype) as V2DataType;
   assertSameElements(dtype, type, "/dtype");
-  return [dtype, members.type("astype", dtype)];
+  const converted = named(`numcodecs.${codec.id}`, {
+    ...members,
+    dtype: dtype.numpy,
+    astype: astype.numpy,
+  });
+  return { codecs: [converted], type: astype, dtype, astype };
 }
 
 /** Refuses a filter that reinterprets the bytes of elements as another data type, which Zarr v3 cannot represent. */
@@ -389,83 +376,72 @@ const SHUFFLES = ["noshuffle", "shuffle", "bitshuffle"] as const;
 
 const CNAMES = ["blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"];
 
-type ConvertByteCodec = (
-  members: Configuration,
-  encoded: Encoded,
-  id: string,
-) => NamedConfiguration;
-
 /** The codecs of numcodecs that change bytes, with the defaults of numcodecs. */
-const BYTE_CODECS: Readonly<Record<string, ConvertByteCodec>> = {
-  blosc(members, { size }) {
-    const cname = checkOneOf(
-      members.take("cname") ?? "lz4",
-      CNAMES,
-      `one of ${describeAll(CNAMES)} as cname`,
-      "/cname",
-    );
-    const clevel = members.whole("clevel", 0, 9, 5);
-    const shuffle = members.whole("shuffle", -1, 2, 1);
-    const blocksize = members.whole("blocksize", 0, 2 ** 31 - 1, 0);
-    members.take("typesize"); // numcodecs ignores it, and uses the size of the elements.
-    // Blosc treats longer elements as bytes.
-    const typesize = size > 255 ? 1 : size;
+const BYTE_CODECS: Readonly<
+  Record<string, (codec: V2Codec, encoded: Encoded) => NamedConfiguration>
+> = {
+  blosc(codec, { size }) {
+    const { cname, clevel, shuffle, blocksize } = readMembers(codec, {
+      cname: (value = "lz4") =>
+        checkOneOf(
+          value,
+          CNAMES,
+          `one of ${describeAll(CNAMES)} as cname`,
+          "/cname",
+        ),
+      clevel: whole(0, 9, 5),
+      shuffle: whole(-1, 2, 1),
+      blocksize: whole(0, 2 ** 31 - 1, 0),
+      typesize() {}, // numcodecs ignores it, and uses the size of the elements.
+    });
+    const byDefault = size === 1 ? 2 : 1;
     return named("blosc", {
-      typesize,
+      typesize: size > 255 ? 1 : size, // Blosc treats longer elements as bytes.
       cname,
       clevel,
-      shuffle: SHUFFLES[shuffle < 0 ? size === 1 ? 2 : 1 : shuffle],
+      shuffle: SHUFFLES[shuffle < 0 ? byDefault : shuffle],
       blocksize,
     });
   },
-  zstd(members) {
-    // numcodecs uses the highest level in place of higher ones.
-    const level = Math.min(members.whole("level", -131072, 2 ** 31 - 1, 0), 22);
-    const checksum = members.take("checksum") ?? false;
-    if (typeof checksum !== "boolean") {
-      refuse("true or false as checksum", checksum, "/checksum");
-    }
-    return named("zstd", { level, checksum });
+  zstd(codec) {
+    const { level, checksum } = readMembers(codec, {
+      level: whole(-131072, 2 ** 31 - 1, 0),
+      checksum: optional(isBoolean, "true or false", false),
+    });
+    // numcodecs uses the highest level instead of higher ones.
+    return named("zstd", { level: Math.min(level, 22), checksum });
   },
-  gzip(members) {
-    const level = members.whole("level", -1, 9, 1);
+  gzip(codec) {
+    const { level } = readMembers(codec, { level: whole(-1, 9, 1) });
     return named("gzip", { level: level < 0 ? 6 : level }); // -1 is zlib's default, 6.
   },
-  zlib: ofNumber("level", -1, 9, 1),
-  bz2: ofNumber("level", 1, 9, 1),
-  lz4: ofNumber("acceleration", -(2 ** 31), 2 ** 31 - 1, 1),
-  shuffle: ofNumber("elementsize", 0, 2 ** 31 - 1, 4),
-  lzma(members) {
-    const format = members.whole("format", 0, 3, 1);
-    const check = members.whole("check", -1, 16, -1);
-    const preset = members.take("preset") ?? null;
-    const filters = members.take("filters") ?? null;
-    if (preset !== null && !isWhole(numberOf(preset))) {
-      refuse("a whole number or null as preset", preset, "/preset");
-    }
-    if (filters !== null && !Array.isArray(filters)) {
-      refuse("a list or null as filters", filters, "/filters");
-    }
-    return named("numcodecs.lzma", { format, check, preset, filters });
-  },
-  crc32: (members) => named("numcodecs.crc32", locationOf(members)),
-  adler32: (members) => named("numcodecs.adler32", locationOf(members)),
-  fletcher32: () => named("numcodecs.fletcher32"),
-  crc32c(members) {
-    const { location = "end" } = locationOf(members);
+  zlib: (codec) => numcodecs(codec, { level: whole(-1, 9, 1) }),
+  bz2: (codec) => numcodecs(codec, { level: whole(1, 9, 1) }),
+  lz4: (codec) =>
+    numcodecs(codec, { acceleration: whole(-(2 ** 31), 2 ** 31 - 1, 1) }),
+  lzma: (codec) =>
+    numcodecs(codec, {
+      format: whole(0, 3, 1),
+      check: whole(-1, 16, -1),
+      preset: optional((preset) => isWhole(preset), "a whole number", null),
+      filters: optional(Array.isArray, "a list", null),
+    }),
+  shuffle: (codec) =>
+    numcodecs(codec, { elementsize: whole(0, 2 ** 31 - 1, 4) }),
+  crc32: (codec) => numcodecs(codec, { location }),
+  adler32: (codec) => numcodecs(codec, { location }),
+  fletcher32: (codec) => numcodecs(codec, {}),
+  crc32c(codec) {
+    const converted = numcodecs(codec, { location });
     // The codec of the Zarr core stores the same bytes.
-    return location === "end"
-      ? named("crc32c")
-      : named("numcodecs.crc32c", { location });
+    const isCore = converted.configuration?.location !== "start";
+    return isCore ? named("crc32c") : converted;
   },
-  jenkins_lookup3(members) {
-    const prefix = members.take("prefix") ?? null;
-    if (prefix !== null) refuse("null as prefix", prefix, "/prefix");
-    return named("numcodecs.jenkins_lookup3", {
-      initval: members.whole("initval", 0, 2 ** 32 - 1, 0),
-      prefix,
-    });
-  },
+  jenkins_lookup3: (codec) =>
+    numcodecs(codec, {
+      initval: whole(0, 2 ** 32 - 1, 0),
+      prefix: optional(() => false, "null", null),
+    }),
   imagecodecs_deflate: imagecodec,
   imagecodecs_lzw: imagecodec,
   imagecodecs_packbits: imagecodec,
@@ -473,45 +449,36 @@ const BYTE_CODECS: Readonly<Record<string, ConvertByteCodec>> = {
   imagecodecs_zstd: imagecodec,
 };
 
-/** Converts a codec whose configuration is a whole number. */
-function ofNumber(
-  name: string,
-  least: number,
-  most: number,
-  byDefault: number,
-): ConvertByteCodec {
-  return (members, _, id) =>
-    named(`numcodecs.${id}`, {
-      [name]: members.whole(name, least, most, byDefault),
-    });
+/** Converts a codec that has the same members in Zarr v3. */
+function numcodecs<T extends Members>(
+  codec: V2Codec,
+  rules: { readonly [K in keyof T]: ReadMember<T[K]> },
+): NamedConfiguration {
+  return named(`numcodecs.${codec.id}`, readMembers(codec, rules));
 }
 
 /** The codecs of imagecodecs have the same names in both versions of Zarr. */
-function imagecodec(
-  members: Configuration,
-  _: Encoded,
-  id: string,
-): NamedConfiguration {
-  for (const name of ["raw", "axis"]) {
-    const value = members.take(name) ?? false;
-    if (value !== false) refuse(`no ${name}`, value, `/${name}`);
-  }
-  const level = members.take("level");
-  if (level === undefined) return named(id);
-  if (isWhole(numberOf(level))) return named(id, { level });
-  refuse("a whole number as level", level, "/level");
+function imagecodec(codec: V2Codec): NamedConfiguration {
+  const isFalse = (value: unknown) => value === false;
+  const { level } = readMembers(codec, {
+    raw: optional(isFalse, "false", undefined),
+    axis: optional(isFalse, "false", undefined),
+    level: optional((level) => isWhole(level), "a whole number", undefined),
+  });
+  return named(codec.id, level === undefined ? undefined : { level });
 }
 
-function locationOf(members: Configuration): { location?: string } {
-  const location = members.take("location");
-  return location === undefined ? {} : {
-    location: checkOneOf(
-      location,
-      ["start", "end"],
-      '"start" or "end" as location',
-      "/location",
-    ),
-  };
+function isBoolean(value: unknown): boolean {
+  return typeof value === "boolean";
+}
+
+function location(value: unknown): string | undefined {
+  return value === undefined ? undefined : checkOneOf(
+    value,
+    ["start", "end"],
+    '"start" or "end" as location',
+    "/location",
+  );
 }
 
 const NUMBER = /^(?:\|[biu]1|<[iufc]\d+)$/;
@@ -531,8 +498,7 @@ const ARRAY_TO_BYTES: Readonly<Record<string, RegExp>> = {
 };
 
 function arrayToBytes(
-  id: string,
-  { id: _, ...configuration }: Members,
+  { id, json: { id: _, ...configuration } }: V2Codec,
   type: V2DataType | undefined,
   order: "C" | "F",
 ): NamedConfiguration {

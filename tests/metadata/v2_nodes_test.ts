@@ -539,7 +539,7 @@ const REFUSED: [changes: Json, path: string, message: string][] = [
   [
     { compressor: { id: "imagecodecs_deflate", raw: true } },
     "/compressor/raw",
-    "no raw",
+    "false as raw",
   ],
   [{ filters: [{ id: "packbits" }] }, "/filters/0", 'data type "|b1"'],
   [
