@@ -13,8 +13,9 @@ set -eu
 export SOURCE="$1" TARGET="$2" ZARR_PARTS="${ZARR_PARTS:-zarr-parts}"
 convert='$ZARR_PARTS convert "$SOURCE" "$TARGET" --suffix .shard --parts ,.index'
 
-tasks=$(sbatch --parsable --job-name=convert --requeue --array=0-15 --wrap "$convert")
+tasks=$(sbatch --parsable --job-name=convert --requeue --array=1-16 \
+  --wrap "$convert --share \$SLURM_ARRAY_TASK_ID/16")
 last=$(sbatch --parsable --job-name=finish --dependency="afterany:$tasks" \
   --wrap "$convert --finish")
 sbatch --job-name=verify --dependency="afterok:$last" --kill-on-invalid-dep=yes \
-  --array=0-3 --wrap '$ZARR_PARTS verify "$TARGET"'
+  --array=1-4 --wrap '$ZARR_PARTS verify "$TARGET" --share $SLURM_ARRAY_TASK_ID/4'

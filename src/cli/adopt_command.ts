@@ -21,12 +21,6 @@ import {
   stackOf,
   withAdvice,
 } from "./place_files.ts";
-import {
-  ALL_SHARES,
-  FINISH_OPTION,
-  SHARE_ONLY_OPTIONS,
-  shareOf,
-} from "./share_option.ts";
 import { withFolder } from "./messages.ts";
 import { stateOf } from "./open_store.ts";
 import { printJson } from "./outputs.ts";
@@ -64,11 +58,8 @@ export const ADOPT: Command = {
     "--array <PATH>": "the path of the array inside the zips",
     "--overwrite": "replace existing indexes and zarr.json",
     "--dry-run": "print what would be done, and write nothing",
-    ...FINISH_OPTION,
-    ...SHARE_ONLY_OPTIONS,
   },
   exclusive: [
-    ["share", "finish"],
     ["multiscale", "overview"],
     ["page", "series"],
     ["places", "template"],
@@ -94,13 +85,10 @@ export const ADOPT: Command = {
     const isMultiscale = args.has("multiscale");
     const found = await findFiles(args, into);
     const progress = new ProgressLine(io, args.has("quiet"));
-    const share = shareOf(args, io);
     const options: AdoptionOptions = {
       link: found.link,
       overwrite: args.has("overwrite"),
       dryRun: args.has("dry-run"),
-      finish: args.has("finish"),
-      ...share && { share },
       signal: io.signal,
       onProgress: ({ done, total }) => progress.update(done, total),
     };
@@ -113,7 +101,7 @@ export const ADOPT: Command = {
     const adopted = await adopt(store, found, args, options)
       .catch((error) => {
         // A run removes its indexes only if all of them are new.
-        const isNew = ["overwrite", "dry-run", "finish"]
+        const isNew = ["overwrite", "dry-run"]
           .every((name) => !args.has(name));
         if (io.signal.aborted && isNew) {
           io.note(
@@ -128,14 +116,13 @@ export const ADOPT: Command = {
         throw withFolder(error, found.root);
       })
       .finally(() => progress.clear());
-    const isShare = share !== undefined;
     const { notes } = "levels" in adopted ? adopted : adopted.report;
     const allNotes = await withAdvice(notes, found);
     if ("levels" in adopted) {
-      reportLevels({ ...adopted, notes: allNotes }, isShare, args, into, io);
+      reportLevels({ ...adopted, notes: allNotes }, args, into, io);
     } else {
       const report = { ...adopted.report, notes: allNotes };
-      reportArray({ ...adopted, report }, isShare, args, into, io);
+      reportArray({ ...adopted, report }, args, into, io);
     }
     return 0;
   },
@@ -157,7 +144,6 @@ async function assertNoV2(operands: readonly string[]): Promise<void> {
 
 function reportArray(
   { chunks, report }: AdoptedArray,
-  isShare: boolean,
   args: Arguments,
   into: string,
   io: Io,
@@ -177,7 +163,6 @@ function reportArray(
   );
   if (missingFiles > 0) io.print(missingText(missingFiles));
   for (const note of notes) io.print(noteText(note));
-  if (isShare && !args.has("dry-run")) io.print(ALL_SHARES);
 }
 
 function missingText(count: number): string {
@@ -189,7 +174,6 @@ function missingText(count: number): string {
 
 function reportLevels(
   { levels, attributes, notes }: AdoptedPyramid,
-  isShare: boolean,
   args: Arguments,
   into: string,
   io: Io,
@@ -220,7 +204,6 @@ function reportLevels(
     if (missingFiles > 0) io.print(missingText(missingFiles));
   }
   for (const note of notes) io.print(noteText(note));
-  if (isShare && !args.has("dry-run")) io.print(ALL_SHARES);
 }
 
 async function adoptTiffs(

@@ -50,7 +50,7 @@ import { printJson } from "./outputs.ts";
 const NOT_IN_PLACE: readonly string[] = [
   ...CONTAINER_NAMES,
   ...["resume", "compare", "overwrite"],
-  ...["finish", "share", "shares"],
+  ...["finish", "share"],
   ...RECODE_NAMES,
 ];
 
@@ -124,7 +124,7 @@ export const CONVERT: Command = {
       ...await containerOf(args, recoding.recode, () => locateSource(from)),
     };
     const progress = new ProgressLine(io, args.has("quiet"));
-    const share = shareOf(args, io);
+    const share = shareOf(args);
     const concurrency = concurrencyOf(args);
     let hasBegun = false;
     try {

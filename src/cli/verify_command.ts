@@ -109,7 +109,7 @@ export const VERIFY: Command = {
   async run(args, io) {
     const fails = failsOn(args);
     const [place] = args.operands as [string];
-    const [share, concurrency] = [shareOf(args, io), concurrencyOf(args)];
+    const [share, concurrency] = [shareOf(args), concurrencyOf(args)];
     const threads = threadsOf(args);
     const store = await openSource(place, io, { isQuiet: args.has("quiet") });
     const progress = new ProgressLine(io, args.has("quiet"));

@@ -537,20 +537,3 @@ Deno.test("compareNames orders names by their numbers, in a total order", () => 
     { numRuns: runs(1000), seed: 1 },
   );
 });
-
-Deno.test("adopt divides the files of a table among shares", async () => {
-  await inTempDir(async (folder) => {
-    const names = Array.from({ length: 40 }, (_, i) => `scene ${i * i}.tif`);
-    await writeFiles(folder, names);
-    const lines = names.map((name, i) => `${name},${39 - i}\n`);
-    await Deno.writeTextFile(`${folder}/t.csv`, `file,time\n${lines.join("")}`);
-    const args = ["adopt", "--places", `${folder}/t.csv`, "--stack"];
-    args.push("--into", `${folder}/new`);
-    for (const share of ["1/3", "2/3", "3/3"]) {
-      assertEquals((await runCli(...args, "--share", share)).code, 0);
-    }
-    assertEquals((await runCli(...args, "--finish")).code, 0);
-    const { values } = await gridOf(`${folder}/new`);
-    assertEquals(values, Array.from({ length: 40 }, (_, i) => 40 - i));
-  });
-});

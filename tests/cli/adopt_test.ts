@@ -6,7 +6,7 @@ import { mosaicOf, tiffOf, zipOf } from "../containers/adoption/tiled_files.ts";
 import { digestsOf } from "../jobs/digests.ts";
 import { inTempDir, present } from "../stores/temp_dir.ts";
 import { treeOf } from "../support/tree.ts";
-import { runCli, runCliIn } from "./run_cli.ts";
+import { runCli } from "./run_cli.ts";
 
 /** Writes files into a folder. Returns their paths. */
 async function writeFiles(
@@ -121,7 +121,7 @@ for (
     });
   });
 
-  Deno.test(`adopt links a single ${format} file, and divides many among shares`, async () => {
+  Deno.test(`adopt links a single ${format} file`, async () => {
     await inTempDir(async (folder) => {
       const [path] = await writeFiles(folder, {
         [`any.${format}`]: Object.values(files)[5]!,
@@ -132,28 +132,6 @@ for (
         0,
       );
       assertEquals(await valuesOf(one), [[17]]);
-
-      const place = `${folder}/many`;
-      await writeFiles(place, files);
-      const args = ["adopt", place, "--into", place, "--template"];
-      args.push(`y{0}_x{1}.${format}`);
-      const early = await runCli(...args, "--finish");
-      assertEquals(early.code, 1);
-      assertStringIncludes(early.err, "11 of 11 files have no index");
-      await Promise.all(["1/2", "2/2"].map(async (share) => {
-        const { code, out } = await runCli(...args, "--share", share);
-        assertEquals(code, 0);
-        assertStringIncludes(out, "run the command with --finish");
-      }));
-      const kubernetes = { JOB_COMPLETION_INDEX: "1" };
-      const scheduled = await runCliIn(kubernetes, ...args, "--shares", "2");
-      assertEquals([scheduled.code, scheduled.err], [
-        0,
-        "Share 2 of 2, by JOB_COMPLETION_INDEX\n",
-      ]);
-      const end = await runCliIn(kubernetes, ...args, "--finish");
-      assertEquals([end.code, end.err], [0, ""]);
-      assertEquals(await valuesOf(place), VALUES);
     });
   });
 }
@@ -314,11 +292,6 @@ const MISTAKES: [string, number, string][] = [
     "DIR/a.zip --into DIR/new --link",
     1,
     'File "/a.zip" does not end with the last record of a zip: it is not a zip, was cut, or has bytes after the zip (in DIR)',
-  ],
-  [
-    "FILES --into DIR --template y{0}_x{1}.tif --share 1/2 --finish",
-    2,
-    "Expected --share or --finish, found both",
   ],
 ];
 

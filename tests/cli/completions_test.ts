@@ -48,7 +48,7 @@ Deno.test({
     );
     assertEquals(
       await completed(out, "zarr-parts verify --s"),
-      ["--share", "--shares"],
+      ["--share"],
     );
     // Paths are completed by the shell itself.
     assertEquals(await completed(out, "zarr-parts verify te"), []);

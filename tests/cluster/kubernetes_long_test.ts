@@ -18,16 +18,19 @@ Deno.test("the pods of the job file for Kubernetes convert an array at once, tho
   assertEquals(spec.completionMode, "Indexed");
   const { containers, volumes, restartPolicy } = spec.template.spec;
   assertEquals([containers.length, restartPolicy], [1, "Never"]);
-  const { image, args, volumeMounts } = containers[0];
+  const { image, command, volumeMounts } = containers[0];
   assertMatch(image, /^denoland\/deno:\d+\.\d+\.\d+$/);
   assertEquals(volumeMounts[0].name, volumes[0].name);
-  const program = ["run", "-A", `jsr:${config.name}/cli`];
-  assertEquals(args.slice(0, 4), [...program, "convert"]);
-  const [source, target, ...options] = args.slice(4);
+  const program = `exec deno run -A jsr:${config.name}/cli convert `;
+  const [sh, c, script] = command;
+  assertEquals([sh, c, script.startsWith(program)], ["sh", "-c", true]);
+  const [source, target, ...options] = script.slice(program.length).split(" ");
   assertMatch(source, /^https:/);
   assertMatch(target, RegExp(`^${volumeMounts[0].mountPath}/`));
-  const shares = options.pop();
-  assertEquals(shares, `--shares=${spec.completions}`);
+  const share = options.splice(
+    options.findIndex((option: string) => option.startsWith("--share")),
+  ).join(" ");
+  assertMatch(share, RegExp(`/${spec.completions}$`));
 
   await inTempDir(async (folder) => {
     const dem = new FileSystemStore("tests/fixtures/dem.zarr");
@@ -35,9 +38,9 @@ Deno.test("the pods of the job file for Kubernetes convert an array at once, tho
     const words = ["convert", server.url, `${folder}/parts.zarr`, ...options];
     const indexes: number[] = [...Array(spec.completions).keys()];
     const start = (index: number) => {
-      const [program, ...args] = cliCommand([...words, shares]);
-      return new Deno.Command(program!, {
-        args,
+      const line = [...cliCommand(words).map((word) => `'${word}'`), share];
+      return new Deno.Command("sh", {
+        args: ["-c", `exec ${line.join(" ")}`],
         env: { JOB_COMPLETION_INDEX: `${index}` },
         stdout: "null",
         stderr: "null",

@@ -127,30 +127,3 @@ testWith(
       }
     }),
 );
-
-testWith(
-  SLURM,
-  "the tasks of a step of Slurm take shares, and the script that starts them takes none",
-  () =>
-    withSlurm(async (slurm) => {
-      const source = await createSource(`${slurm.folder}/source.zarr`);
-      const script = [
-        "set -e",
-        "$ZARR_PARTS convert source.zarr whole.zarr",
-        "srun $ZARR_PARTS convert source.zarr shares.zarr",
-        "$ZARR_PARTS convert source.zarr shares.zarr --finish",
-        "srun --ntasks=2 $ZARR_PARTS verify shares.zarr",
-      ].join("\n");
-      const args = ["--wait", "--ntasks=3", "--wrap", script];
-      await slurm.run("sbatch", args, ENV);
-      const [output] = await outputsOf(slurm, 1);
-      for (let i = 1; i <= 3; i++) {
-        assertStringIncludes(output!, `Share ${i} of 3, by SLURM_PROCID\n`);
-      }
-      const digests = await digestsOf(source);
-      for (const name of ["whole", "shares"]) {
-        const copy = new FileSystemStore(`${slurm.folder}/${name}.zarr`);
-        assertEquals(await digestsOf(copy), digests, name);
-      }
-    }),
-);
