@@ -12,6 +12,7 @@ import {
 } from "../stores/mod.ts";
 import { composedGroup } from "./composed_group.ts";
 import { type AppliedParts, noteAppliedParts } from "./flat_parts.ts";
+import { ListedParts } from "./parts_backend.ts";
 import {
   readChunk,
   readChunkRange,
@@ -211,49 +212,4 @@ async function* listChunks(
       if (!isChunkKey(key)) yield key;
     } else if (chunk.isFirst && chunk.key.startsWith(prefix)) yield chunk.key;
   }
-}
-
-/** Finds the chunks to which listed keys belong as parts. */
-export class ListedParts {
-  /** The key suffixes of the parts, the longest first. */
-  readonly #suffixes: readonly string[];
-  readonly #isChunkKey: (key: StoreKey) => boolean;
-  /**
-   * The number of parts found of each chunk. The entry is deleted after the last part,
-   * so that memory stays small if a store lists the parts side by side.
-   */
-  readonly #found = new Map<StoreKey, number>();
-
-  constructor(parts: readonly Part[], isChunkKey: (key: StoreKey) => boolean) {
-    this.#suffixes = parts.map((part) => part.keySuffix)
-      .sort((a, b) => b.length - a.length);
-    this.#isChunkKey = isChunkKey;
-  }
-
-  /**
-   * Takes the next key of a listing.
-   *
-   * @returns The key of the chunk, and whether this is the first of its parts;
-   * `undefined` for a key that is no part of a chunk.
-   */
-  take(key: StoreKey): { key: StoreKey; isFirst: boolean } | undefined {
-    const chunk = this.chunkOf(key);
-    if (chunk === undefined) return undefined;
-    const count = (this.#found.get(chunk) ?? 0) + 1;
-    if (count === this.#suffixes.length) this.#found.delete(chunk);
-    else this.#found.set(chunk, count);
-    return { key: chunk, isFirst: count === 1 };
-  }
-
-  /** Returns the key of the chunk that a key is a part of, or `undefined` for any other key. */
-  chunkOf(key: StoreKey): StoreKey | undefined {
-    const suffix = this.#suffixes.find((suffix) =>
-      key.endsWith(suffix) && this.#isChunkKey(withoutSuffix(key, suffix))
-    );
-    return suffix === undefined ? undefined : withoutSuffix(key, suffix);
-  }
-}
-
-function withoutSuffix(key: StoreKey, suffix: string): StoreKey {
-  return key.slice(0, key.length - suffix.length) as StoreKey;
 }

@@ -1,3 +1,4 @@
+import { describe, MetadataError } from "../errors/mod.ts";
 import { type Part, storingOrder } from "../splitter/mod.ts";
 import { KeyLocks, type Store, type StoreKey } from "../stores/mod.ts";
 
@@ -26,7 +27,7 @@ interface PartSum {
 }
 
 /** Returns the flat form of parts that are not stored in parts themselves. */
-export function flatParts(parts: readonly Part[]): FlatParts {
+export function unstacked(parts: readonly Part[]): FlatParts {
   return { parts, storingOrder: storingOrder(parts), sums: [] };
 }
 
@@ -36,7 +37,7 @@ export function flatParts(parts: readonly Part[]): FlatParts {
  * @param layers The parts of each transformer. They are chunks of the next one.
  */
 export function flattenLayers(layers: readonly (readonly Part[])[]): FlatParts {
-  const [first = ONE_OBJECT, ...others] = layers.map(flatParts);
+  const [first = ONE_OBJECT, ...others] = layers.map(unstacked);
   return others.reduce(
     (outer, inner) => flattenParts(outer, () => inner),
     first,
@@ -44,7 +45,7 @@ export function flattenLayers(layers: readonly (readonly Part[])[]): FlatParts {
 }
 
 /** A chunk that is one object under the key of the chunk. */
-export const ONE_OBJECT: FlatParts = /* @__PURE__ */ flatParts([{
+export const ONE_OBJECT: FlatParts = /* @__PURE__ */ unstacked([{
   keySuffix: "",
 }]);
 
@@ -117,6 +118,55 @@ function resolveSizes({ size, parts }: PartSum): boolean {
   if (unsized.length > 1) return false;
   unsized[0]!.size = Math.max(0, rest);
   return rest >= 0;
+}
+
+/**
+ * Returns the parts of a chunk as values of the store: a part that a further storage
+ * transformer divides is replaced by its parts.
+ *
+ * @param transformers The parts of each storage transformer, the first nearest to the
+ * array; `undefined` for a transformer that is skipped.
+ * @throws {MetadataError} If a part with a size is divided into parts whose sizes are not
+ * known one by one, or do not add up to its size.
+ */
+export function flatParts(
+  transformers: readonly (readonly Part[] | undefined)[],
+): readonly Part[] {
+  let flat: Part[] = [{ keySuffix: "" }];
+  transformers.forEach((parts, i) => {
+    if (parts === undefined) return;
+    flat = flat.flatMap((part) =>
+      dividedParts(part, parts, `/${i}/configuration/parts`)
+    );
+  });
+  return flat;
+}
+
+/** Returns the parts of a part. One without a size gets the size that the others leave. */
+function dividedParts(
+  { keySuffix, size }: Part,
+  parts: readonly Part[],
+  path: string,
+): Part[] {
+  const divided = parts.map((part) => ({
+    ...part,
+    keySuffix: keySuffix + part.keySuffix,
+  }));
+  if (size === undefined) return divided;
+  const unsized = divided.filter((part) => part.size === undefined);
+  const rest = parts.reduce((rest, { size = 0 }) => rest - size, size);
+  if (unsized.length === 1 && rest >= 0) unsized[0]!.size = rest;
+  else if (unsized.length > 0 || rest !== 0) {
+    throw new MetadataError(
+      `Expected parts whose sizes follow from that of part ${
+        describe(keySuffix)
+      }, ${size} bytes, found ${
+        describe(parts.map(({ size }) => size ?? "no size"))
+      }`,
+      path,
+    );
+  }
+  return divided;
 }
 
 /** The store below a composed store, and the parts of its chunks. */

@@ -11,16 +11,21 @@ export {
   type ApplyOptions,
   applyParts,
   type ComposedStore,
-  ListedParts,
 } from "./composed_store.ts";
 export { ConcatParts } from "./concat_parts.ts";
-export { type FlatParts, flattenLayers, ONE_OBJECT } from "./flat_parts.ts";
+export {
+  type FlatParts,
+  flatParts,
+  flattenLayers,
+  ONE_OBJECT,
+} from "./flat_parts.ts";
 export {
   assertPartKeys,
   keySuffixes,
   sampleKeys,
   sharedKey,
 } from "./part_keys.ts";
+export { ListedParts, partsBackend } from "./parts_backend.ts";
 export { checkConfiguration } from "./part_schema.ts";
 export { readChunkRange } from "./read_chunk.ts";
 export { StoredChunk } from "./stored_chunk.ts";

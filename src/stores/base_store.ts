@@ -12,6 +12,7 @@ import {
   discard,
   takeShortcut,
 } from "./byte_streams.ts";
+import { inspectAsString } from "./describe_store.ts";
 import { legacyGroup } from "./legacy_groups.ts";
 import {
   assertByteRange,
@@ -24,7 +25,7 @@ import {
   type StoreOptions,
   writeAll,
 } from "./store.ts";
-import { assertStoreKey } from "./store_key.ts";
+import { assertStoreKey, assertStorePrefix } from "./store_key.ts";
 
 /**
  * The base class of the stores of this package: makes the methods of {@linkcode Store}
@@ -268,6 +269,33 @@ export abstract class BaseWritableStore extends BaseStore {
   override group(key: StoreKey, keys: readonly StoreKey[]): StoreGroup {
     return super.group(key, keys);
   }
+}
+
+/**
+ * Returns a store of the values of a backend. It can write and delete if the backend can
+ * write, and list if that can list.
+ *
+ * @param toString Describes the store, for messages.
+ */
+export function storeOf(
+  backend: Backend,
+  toString: () => string,
+): Store & Backend {
+  const { prototype } = backend.prepare ? BaseWritableStore : BaseStore;
+  const store = Object.create(prototype);
+  for (const name of ["read", "readOf", "prepare", "remove", "update"]) {
+    const method = backend[name as keyof Backend];
+    if (method) store[name] = method.bind(backend);
+  }
+  if (backend.list) {
+    store.list = (prefix: StoreKey = "/", options?: StoreOptions) => {
+      assertStorePrefix(prefix);
+      return backend.list!(prefix, options);
+    };
+  }
+  store.toString = toString;
+  inspectAsString(store);
+  return store;
 }
 
 /** Stores one value from bytes or a stream by {@linkcode Backend.prepare}. */

@@ -11,7 +11,12 @@ export type {
   Update,
   ValuesOptions,
 } from "./backend.ts";
-export { BaseStore, BaseWritableStore, setValue } from "./base_store.ts";
+export {
+  BaseStore,
+  BaseWritableStore,
+  setValue,
+  storeOf,
+} from "./base_store.ts";
 export {
   abortable,
   assertValue,

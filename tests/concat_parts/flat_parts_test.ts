@@ -9,7 +9,7 @@ import {
   type Store,
   type StoreKey,
 } from "../../mod.ts";
-import { flatParts, flattenParts } from "../../src/concat_parts/flat_parts.ts";
+import { flattenParts, unstacked } from "../../src/concat_parts/flat_parts.ts";
 import { contentsOf, countingBytes } from "../support/bytes.ts";
 import { observed, STORE_METHODS } from "../support/observed_store.ts";
 import { readAll } from "../stores/store_values.ts";
@@ -18,12 +18,12 @@ import { runs } from "../support/runs.ts";
 const KEY = "/c/0";
 
 Deno.test("flattenParts gives the objects of a chunk their suffixes, sizes and storing order", () => {
-  const outer = flatParts([
+  const outer = unstacked([
     { keySuffix: ".h", size: 3 },
     { keySuffix: "" },
     { keySuffix: ".t", size: 2 },
   ]);
-  const inner = flatParts([
+  const inner = unstacked([
     { keySuffix: "-a", size: 1 },
     { keySuffix: "-b" },
   ]);
@@ -45,9 +45,9 @@ Deno.test("flattenParts gives the objects of a chunk their suffixes, sizes and s
 });
 
 Deno.test("flattenParts keeps the size of a part whose parts lack two sizes or have others", () => {
-  const outer = flatParts([{ keySuffix: ".h", size: 3 }, { keySuffix: "" }]);
+  const outer = unstacked([{ keySuffix: ".h", size: 3 }, { keySuffix: "" }]);
   const sumsOf = (...inner: Part[]) =>
-    flattenParts(outer, () => flatParts(inner)).sums.map((sum) => [
+    flattenParts(outer, () => unstacked(inner)).sums.map((sum) => [
       sum.keySuffix,
       sum.size,
       sum.parts.map(({ keySuffix, size }) => [keySuffix, size]),

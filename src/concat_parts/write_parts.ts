@@ -1,0 +1,207 @@
+import { describe } from "../errors/mod.ts";
+import {
+  assertChunkSize,
+  chunkSizes,
+  openNative,
+  type Part,
+  refuseLength,
+  settingsOf,
+  type Splitter,
+  startSplitter,
+} from "../splitter/mod.ts";
+import {
+  type Backend,
+  type ByteWriter,
+  type PendingValues,
+  type Snapshot,
+  type StoreKey,
+  writeAll,
+} from "../stores/mod.ts";
+import { ChunkSnapshot, keyOf, type PartsLayout } from "./read_parts.ts";
+
+/** Writes and deletes chunks as their parts, of which all or none are replaced. */
+export function partsWriter(
+  below: Backend,
+  layout: PartsLayout,
+): Pick<Backend, "prepare" | "remove" | "update"> {
+  const prepare: Backend["prepare"] = async (keys, options = {}) => {
+    for (const key of keys) chunkSizes(layout.partsOf(key));
+    const { name = keys[0]!, signal } = options;
+    const pending = await below.prepare!(layout.keysOf(keys), {
+      ...options,
+      name,
+    });
+    return new PendingChunks(layout, pending, signal);
+  };
+  const remove: Backend["remove"] = (keys, options = {}) =>
+    below.remove!(layout.keysOf(keys), { name: keys[0]!, ...options });
+  const update: Backend["update"] = async (keys, change, options = {}) => {
+    for (const key of keys) chunkSizes(layout.partsOf(key));
+    const partKeys = layout.keysOf(keys);
+    const { name = keys[0]!, signal } = options;
+    await below.update!(partKeys, async (values) => {
+      const update = await change(new ChunkSnapshot(layout, values, signal));
+      if (typeof update === "string") return update;
+      const pieces = new Map(
+        keys.flatMap((key, i) => [...splitParts(layout, key, update[i]!)]),
+      );
+      return partKeys.map((key) => pieces.get(key)!);
+    }, { ...options, name });
+  };
+  return {
+    ...below.prepare && { prepare },
+    ...below.remove && { remove },
+    ...below.update && { update },
+  };
+}
+
+/** Cuts a chunk into views, one for each part. The key of the chunk is for messages. */
+export function splitChunk(
+  parts: readonly Part[],
+  chunk: Uint8Array,
+  key = "",
+): Uint8Array[] {
+  assertBytes("a chunk", chunk);
+  const sizes = chunkSizes(parts);
+  assertChunkSize(sizes, key, chunk.length);
+  let end = 0;
+  return parts.map((part) => {
+    const start = end;
+    end += part.size ?? chunk.length - sizes.least;
+    return chunk.subarray(start, end);
+  });
+}
+
+/** Throws if a value is not a `Uint8Array`, for callers without type checks. */
+export function assertBytes(what: string, value: unknown): void {
+  if (value instanceof Uint8Array) return;
+  throw new TypeError(
+    `Expected ${what} as Uint8Array, found ${describe(value)}`,
+  );
+}
+
+/** The pieces of a chunk by the keys of its parts. */
+function splitParts(
+  layout: PartsLayout,
+  key: StoreKey,
+  chunk: Uint8Array,
+): Map<StoreKey, Uint8Array> {
+  const parts = layout.partsOf(key);
+  const pieces = splitChunk(parts, chunk, key);
+  return new Map(parts.map((part, i) => [keyOf(key, part), pieces[i]!]));
+}
+
+/** Chunks that are being written as their parts. */
+class PendingChunks implements PendingValues {
+  readonly #layout: PartsLayout;
+  readonly #parts: PendingValues;
+  readonly #signal: AbortSignal | undefined;
+
+  constructor(
+    layout: PartsLayout,
+    parts: PendingValues,
+    signal: AbortSignal | undefined,
+  ) {
+    this.#layout = layout;
+    this.#parts = parts;
+    this.#signal = signal;
+  }
+
+  async set(key: StoreKey, bytes: Uint8Array): Promise<void> {
+    for (const [partKey, piece] of splitParts(this.#layout, key, bytes)) {
+      await this.#parts.set(partKey, piece);
+    }
+  }
+
+  writer(key: StoreKey): Promise<ByteWriter> {
+    const parts = this.#layout.partsOf(key);
+    const open = (part: number) => this.#parts.writer(keyOf(key, parts[part]!));
+    return Promise.resolve(new ChunkWriter(parts, key, open));
+  }
+
+  async commit(check?: (values: Snapshot) => Promise<void>): Promise<void> {
+    await this.#parts.commit(
+      check &&
+        ((values) =>
+          check(new ChunkSnapshot(this.#layout, values, this.#signal))),
+    );
+  }
+
+  async abort(reason: unknown): Promise<void> {
+    await this.#parts.abort(reason);
+  }
+}
+
+/**
+ * Cuts the bytes of a chunk as they come, and writes them to its parts. Memory holds only
+ * as many of them as the parts after the unsized one take.
+ */
+class ChunkWriter implements ByteWriter {
+  readonly #settings: ReturnType<typeof settingsOf>;
+  readonly #splitter: Splitter;
+  readonly #open: (part: number) => Promise<ByteWriter>;
+  /** The writers of the first parts, as far as their bytes have come. */
+  readonly #writers: ByteWriter[] = [];
+  #received = 0;
+
+  /** @param open Opens the writer of a part. */
+  constructor(
+    parts: readonly Part[],
+    key: StoreKey,
+    open: (part: number) => Promise<ByteWriter>,
+  ) {
+    this.#settings = settingsOf(parts, [chunkSizes(parts)], { key });
+    this.#splitter = startSplitter(this.#settings, openNative, true);
+    this.#open = open;
+  }
+
+  async write(bytes: Uint8Array): Promise<number> {
+    this.#received += bytes.length;
+    if (!this.#splitter.take(bytes)) {
+      refuseLength(this.#settings, this.#received, false);
+    }
+    const passed = await this.#pass(bytes);
+    this.#splitter.keep(bytes.subarray(passed));
+    return bytes.length;
+  }
+
+  async close(): Promise<void> {
+    if (!this.#splitter.finish()) {
+      refuseLength(this.#settings, this.#received, true);
+    }
+    await this.#pass(new Uint8Array());
+    this.#splitter.release();
+    // Parts without bytes are stored, too.
+    await this.#writerOf(this.#settings.parts.length - 1);
+    for (const writer of this.#writers) await writer.close();
+  }
+
+  async abort(reason: unknown): Promise<void> {
+    for (const writer of this.#writers) await writer.abort?.(reason);
+  }
+
+  /** Writes the bytes that may go on: first those that were held back. Returns how many bytes of the piece are written. */
+  async #pass(piece: Uint8Array): Promise<number> {
+    const splitter = this.#splitter;
+    const held = splitter.cutInMemory();
+    let end = 0;
+    for (let part = splitter.firstPart; part <= splitter.lastPart; part++) {
+      const start = end;
+      end += splitter.cutLength(part);
+      if (start === end) continue;
+      const writer = await this.#writerOf(part);
+      await writeAll(writer, held.subarray(start, end));
+      if (end <= held.length) continue;
+      const from = Math.max(start, held.length) - held.length;
+      await writeAll(writer, piece.subarray(from, end - held.length));
+    }
+    return end - held.length;
+  }
+
+  async #writerOf(part: number): Promise<ByteWriter> {
+    while (this.#writers.length <= part) {
+      this.#writers.push(await this.#open(this.#writers.length));
+    }
+    return this.#writers[part]!;
+  }
+}
