@@ -45,7 +45,7 @@ export function isSized(name: string): boolean {
 
 /** The codecs whose output is never much longer than their input. */
 const COMPRESSORS: ReadonlySet<string> = new Set([
-  ...["gzip", "zlib", "zstd", "blosc", "lz4", "bz2", "lzma"].flatMap(
+  ...["gzip", "zlib", "zstd", "blosc", "lz4", "bz2"].flatMap(
     (name) => [name, `numcodecs.${name}`],
   ),
   "imagecodecs_deflate",

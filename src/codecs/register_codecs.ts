@@ -57,7 +57,7 @@ export interface CodecRegistry {
  *   `jenkins_lookup3`, with the configurations of the Python package numcodecs. All of them
  *   encode and decode, except that `blosc` with `snappy` and `bitround` of integers decode
  *   only. Damaged bytes are a {@linkcode DamageError}.
- * - `numcodecs.bz2` and `numcodecs.lzma`, for reading only.
+ * - `numcodecs.bz2`, for reading only.
  *
  * An array with unknown codecs is then refused with the names of all of them, by an error
  * with the name `UnknownCodecError`. Without this, two unknown codecs end the process.
@@ -206,9 +206,6 @@ const LOADERS: Readonly<Record<string, LoadCodec>> = {
   "numcodecs.lz4": loadLz4,
   async "numcodecs.bz2"() {
     return (await import("./bzip2_codec.ts")).BZ2;
-  },
-  async "numcodecs.lzma"() {
-    return (await import("./lzma_codec.ts")).LZMA;
   },
   async "numcodecs.shuffle"() {
     return (await import("./shuffle_codec.ts")).SHUFFLE;

@@ -75,7 +75,7 @@ for (const [name, encode] of Object.entries(WITH_LENGTH)) {
 
 for (
   const name of [
-    ...["zstd", "gzip", "zlib", "blosc", "lz4", "bz2", "lzma"]
+    ...["zstd", "gzip", "zlib", "blosc", "lz4", "bz2"]
       .map((short) => `numcodecs.${short}`),
     ...["deflate", "zlib", "zstd", "lzw", "packbits"]
       .map((short) => `imagecodecs_${short}`),

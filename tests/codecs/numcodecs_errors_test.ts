@@ -8,9 +8,7 @@ import * as zarr from "zarrita";
 import { ChecksumError, DamageError, MetadataError } from "../../mod.ts";
 import { type ChunkMetadata, noteKey } from "../../src/codecs/codec.ts";
 import { codecKind } from "../../src/metadata/codec_kinds.ts";
-import { JsonNumber } from "../../src/errors/mod.ts";
 import { registerCodecs } from "../../src/codecs/register_codecs.ts";
-import { CODEC_FIXTURES } from "./codec_fixtures.ts";
 
 const registry = new Map(zarr.registry);
 registerCodecs(registry);
@@ -36,8 +34,6 @@ async function make(
   return entry.fromConfig(configuration, { dataType, shape, codecs });
 }
 
-const LZMA1 = 0x4000000000000001;
-
 const INVALID: [
   name: string,
   configuration: unknown,
@@ -62,36 +58,6 @@ const INVALID: [
   ["numcodecs.jenkins_lookup3", { initval: -1 }, "/configuration/initval"],
   ["numcodecs.jenkins_lookup3", { initval: 2 ** 32 }, "/configuration/initval"],
   ["numcodecs.jenkins_lookup3", { prefix: [1] }, "/configuration/prefix"],
-  ["numcodecs.lzma", { format: 4 }, "/configuration/format"],
-  ["numcodecs.lzma", { check: -2 }, "/configuration/check"],
-  ["numcodecs.lzma", { preset: -1 }, "/configuration/preset"],
-  ["numcodecs.lzma", { format: 3 }, "/configuration/filters"],
-  ["numcodecs.lzma", { format: 3, filters: [] }, "/configuration/filters"],
-  [
-    "numcodecs.lzma",
-    { format: 3, filters: [{ id: 4 }] },
-    "/configuration/filters/0/id",
-  ],
-  [
-    "numcodecs.lzma",
-    { format: 3, filters: [{ id: 3 }] },
-    "/configuration/filters/0/id",
-  ],
-  [
-    "numcodecs.lzma",
-    { format: 3, filters: [null] },
-    "/configuration/filters/0/id",
-  ],
-  [
-    "numcodecs.lzma",
-    { format: 3, filters: [{ id: 3, dist: 257 }, { id: 33 }] },
-    "/configuration/filters/0/dist",
-  ],
-  [
-    "numcodecs.lzma",
-    { format: 3, filters: [{ id: LZMA1, pb: 5 }] },
-    "/configuration/filters/0/pb",
-  ],
   ["numcodecs.delta", { dtype: "<u4" }, "/configuration/dtype"],
   ["numcodecs.delta", { dtype: "<u2", astype: "|S3" }, "/configuration/astype"],
   [
@@ -254,41 +220,6 @@ const DAMAGED: [
   ], "9 bytes, where 0 are left"],
   ["numcodecs.bz2", {}, [0x42, 0x5a, 0x68], "cut short"],
   ["numcodecs.bz2", {}, [0x42, 0x5a, 0x30, 0, 0], "does not start as bzip2"],
-  ["numcodecs.lzma", {}, [0xfd, 0x37], "cut short"],
-  ["numcodecs.lzma", { format: 2 }, [
-    225,
-    0,
-    0,
-    0,
-    0,
-    255,
-    255,
-    255,
-    255,
-    255,
-    255,
-    255,
-    255,
-  ], "properties are 225"],
-  ["numcodecs.lzma", { format: 3, filters: [{ id: 33 }] }, [
-    2,
-    0,
-    7,
-    1,
-    2,
-    3,
-    4,
-    5,
-    6,
-    7,
-    8,
-    0,
-  ], "no new dictionary"],
-  // A new dictionary and properties of lc 3 and lp 2.
-  ["numcodecs.lzma", { format: 3, filters: [{ id: 33 }] }, [
-    ...[0xe0, 0, 7, 0, 5, 21],
-    ...[0, 0, 0, 0, 0, 0, 0],
-  ], "lc + lp above 4"],
   ["numcodecs.shuffle", {}, [1, 2, 3], "no multiple of its elementsize, 2"],
   ["numcodecs.crc32", {}, [1, 2, 3], "is 3 bytes long"],
 ];
@@ -325,14 +256,12 @@ for (
 
 Deno.test("codecs that are read alone say what is written", async () => {
   const bytes = new Uint8Array(8);
-  for (const name of ["numcodecs.bz2", "numcodecs.lzma"]) {
-    const codec = await make(name, {});
-    assertThrows(
-      () => codec.encode(bytes),
-      TypeError,
-      `${name} is read, and not written; "zstd"`,
-    );
-  }
+  const bz2 = await make("numcodecs.bz2", {});
+  assertThrows(
+    () => bz2.encode(bytes),
+    TypeError,
+    'numcodecs.bz2 is read, and not written; "zstd"',
+  );
   const snappy = await make("blosc", { cname: "snappy" });
   await assertRejects(
     async () => await snappy.encode(bytes),
@@ -384,26 +313,6 @@ Deno.test("filters refuse chunks of another length as damage", async () => {
       DamageError,
       "The chunk has 9 bytes, where its 4 elements of",
     );
-  }
-});
-
-Deno.test("a dictionary filter of LZMA is known by any number that JSON parsers make of its id", async () => {
-  const raw = CODEC_FIXTURES.find(({ configuration }) =>
-    configuration.format === 3 &&
-    (configuration.filters as { id: number }[])[0]!.id === LZMA1
-  )!;
-  const [filter] = raw.configuration.filters as Record<string, unknown>[];
-  const exact = new JsonNumber(`${BigInt(LZMA1) + 1n}`);
-  for (const id of [LZMA1, BigInt(LZMA1), BigInt(LZMA1) + 1n, exact]) {
-    const configuration = {
-      ...raw.configuration,
-      filters: [{ ...filter, id }],
-    };
-    const shape = [raw.bytes.length / 2];
-    const codec = await make(raw.name, configuration, "int16", shape);
-    const decoded = await codec.decode(raw.encoded);
-    assertInstanceOf(decoded, Uint8Array);
-    assertEquals(decoded, raw.bytes);
   }
 });
 

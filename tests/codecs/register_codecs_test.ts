@@ -35,7 +35,7 @@ const FILTERS: Readonly<Record<string, Record<string, unknown>>> = {
   scale_offset: {},
 };
 /** Codecs that only decode. */
-const READ_ONLY = ["numcodecs.bz2", "numcodecs.lzma"];
+const READ_ONLY = ["numcodecs.bz2"];
 const VLEN = [
   "vlen-utf8",
   "vlen-bytes",

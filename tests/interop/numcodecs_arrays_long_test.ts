@@ -15,7 +15,7 @@ import { PYTHON, runScript } from "./python.ts";
 const SCRIPT = "with_numcodecs.py";
 
 /** Codecs that this package does not write. */
-const READ_ONLY = /"numcodecs.(bz2|lzma)"/;
+const READ_ONLY = /"numcodecs.bz2"/;
 
 /** The bytes of elements that zarrita has, in C order. */
 function bytesOf({ data }: { data: unknown }): Uint8Array {

@@ -52,12 +52,6 @@ ARRAYS = {
     ),
     "shuffle": ("float64", [], [nc.Shuffle()]),
     "bz2": ("float64", [], [nc.BZ2(level=3)]),
-    "lzma": ("float64", [], [nc.LZMA()]),
-    "lzma-of-deltas": (
-        "int16",
-        [nc.Delta(dtype="<i2")],
-        [nc.LZMA(format=3, filters=[{"id": 3, "dist": 2}, {"id": 33, "preset": 1}])],
-    ),
     "blosc": (
         "float64",
         [],
