@@ -7,7 +7,7 @@ const LONGEST = 400;
  * The error for metadata that the Zarr specifications do not allow, or that this
  * package does not understand.
  *
- * @example Finding the place in the document
+ * @example The location in the document
  * ```ts
  * import { MetadataError, parseChunkKeyEncoding } from "@zarr-parts/zarr-parts";
  * import { assertEquals, assertThrows } from "@std/assert";
@@ -23,36 +23,21 @@ export class MetadataError extends SyntaxError {
   /** The name of the class. */
   override readonly name = "MetadataError";
   /**
-   * The place in the metadata as a JSON pointer (RFC 6901), such as
+   * The location in the metadata as a JSON pointer (RFC 6901), such as
    * `/storage_transformers/0/configuration/parts/1/size`. Empty for the whole.
    */
   readonly path: string;
-  /** The problem, without the place. */
+  /** The problem, without the location. */
   readonly problem: string;
 
   /**
-   * Creates an error about a place in metadata.
+   * Creates an error about a value in metadata.
    *
    * @param problem The problem with the value, and what is expected.
-   * @param path The place as a JSON pointer; empty for the whole document.
+   * @param path The location of the value as a JSON pointer; empty for the whole document.
    * @param options `document`: the store key of the metadata document, and
    * `store`: a description of its store, both for the message; `cause`: the
    * underlying error.
-   *
-   * @example
-   * ```ts
-   * import { MetadataError } from "@zarr-parts/zarr-parts";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const error = new MetadataError("Expected a list, found 3", "/shape", {
-   *   document: "/elevation/zarr.json",
-   *   store: "MemoryStore",
-   * });
-   * assertEquals(
-   *   error.message,
-   *   "Expected a list, found 3 (at /elevation/zarr.json#/shape in MemoryStore)",
-   * );
-   * ```
    */
   constructor(
     problem: string,
@@ -61,10 +46,10 @@ export class MetadataError extends SyntaxError {
   ) {
     const { document = "", store, ...errorOptions } = options;
     const shown = shortenedPath(path);
-    const place = document !== "" && path !== ""
+    const pointed = document !== "" && path !== ""
       ? `${document}#${shown}`
       : document + shown;
-    const location = store === undefined ? place : `${place} in ${store}`;
+    const location = store === undefined ? pointed : `${pointed} in ${store}`;
     super(
       location === "" ? problem : `${problem} (at ${location})`,
       errorOptions,
@@ -165,16 +150,6 @@ export class ChunkKeyError extends SyntaxError {
    *   the key and the problem.
    * @param options `cause`: the underlying error. `nearest`: the key of a chunk that the
    *   key may stand for.
-   *
-   * @example
-   * ```ts
-   * import { ChunkKeyError } from "@zarr-parts/zarr-parts";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const error = new ChunkKeyError("c/x", "holds a letter; expected digits");
-   * assertEquals(error.message, 'Chunk key "c/x" holds a letter; expected digits');
-   * assertEquals(error.problem, "holds a letter; expected digits");
-   * ```
    */
   constructor(
     key: string,
