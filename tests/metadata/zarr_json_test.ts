@@ -1,4 +1,4 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { MetadataError } from "../../mod.ts";
 import {
@@ -22,11 +22,6 @@ function assertRefused(bytes: Uint8Array, ...messages: string[]): void {
     assertEquals(error.message.length < 400, true, error.message);
   }
 }
-
-Deno.test("parseZarrJson is the inverse of formatZarrJson", () => {
-  const metadata = { zarr_format: 3, attributes: { "é": ["😀", null, 1.5] } };
-  assertEquals(parseZarrJson(formatZarrJson(metadata)), metadata);
-});
 
 Deno.test("parseZarrJson refuses invalid JSON", () => {
   assertRefused(utf8(""), "is empty, where JSON is expected");
@@ -53,19 +48,13 @@ Deno.test("parseZarrJson refuses invalid JSON", () => {
   assertRefused(new Uint8Array(100), "not JSON");
 });
 
-Deno.test("parseZarrJson refuses JSON that is truncated anywhere", () => {
+Deno.test("parseZarrJson refuses JSON that is truncated anywhere, and 50 MB of brackets before it parses them", () => {
   const whole = formatZarrJson({ zarr_format: 3, shape: [1, 2], name: "é" });
   // The last byte is a newline; the JSON is complete without it.
   for (let length = 0; length < whole.length - 1; length++) {
     assertThrows(() => parseZarrJson(whole.subarray(0, length)), MetadataError);
   }
-});
-
-Deno.test("parseZarrJson refuses 50 MB of brackets before it parses them", () => {
-  assertRefused(
-    new Uint8Array(50_000_000).fill(0x5b),
-    "is 50000000 bytes long, where at most 16777216 are read",
-  );
+  assertRefused(new Uint8Array(50_000_000).fill(0x5b), "at most 16777216");
 });
 
 /** JSON that nests lists and objects by turns. */
@@ -234,38 +223,6 @@ Deno.test("changeZarrJson keeps NaN and the infinities, and showZarrJson writes 
   assertEquals(showZarrJson(json, (document) => document), json);
 });
 
-Deno.test("formatZarrJson refuses numbers that JSON cannot express", () => {
-  for (const value of [NaN, Infinity, -Infinity]) {
-    assertThrows(
-      () => formatZarrJson({ fill_value: value }),
-      MetadataError,
-      `Member "fill_value" is ${value}, which JSON cannot hold`,
-    );
-  }
-});
-
-Deno.test("parseZarrJson and formatZarrJson keep every digit of a fill value", () => {
-  for (
-    const [source, value] of [
-      ["9223372036854775807", 9223372036854775807n],
-      ["-9223372036854775808", -9223372036854775808n],
-      ["9007199254740993", 9007199254740993n],
-      ["9007199254740991", 9007199254740991],
-      ["-0.0", -0],
-      ["0", 0],
-      ["1e21", 1e21],
-    ] as const
-  ) {
-    const document = parseZarrJson(utf8(`{"fill_value":${source}}`));
-    assertEquals(document, { fill_value: value });
-    const text = new TextDecoder().decode(formatZarrJson(document));
-    assertEquals(
-      text,
-      `{\n  "fill_value": ${source.replace("1e21", "1e+21")}\n}\n`,
-    );
-  }
-});
-
 const parsed = (text: string) => parseExactZarrJson(utf8(text));
 
 Deno.test("isSameJson ignores the order of members and the spelling of numbers", () => {
@@ -325,5 +282,114 @@ Deno.test("isSameJson agrees with comparing sorted JSON texts", () => {
       assertEquals(isSameJson(one, other), ordered(one) === ordered(other));
       assertEquals(isSameJson(one, parsed(JSON.stringify(a))), true);
     }),
+  );
+});
+
+/** Inserts a member `added` with `changeZarrJson`. */
+function withMember(text: string): string {
+  return new TextDecoder().decode(
+    changeZarrJson(
+      utf8(text),
+      (document) => ({ added: true, ...document as object }),
+    ),
+  );
+}
+
+/** Numbers in all spellings of JSON. */
+const digits = (maxLength: number) =>
+  fc.stringMatching(new RegExp(`^[0-9]{1,${maxLength}}$`));
+const number = fc.tuple(
+  fc.constantFrom("", "-"),
+  fc.oneof(
+    fc.constant("0"),
+    fc.tuple(fc.constantFrom("1", "9", "4"), digits(25)).map((all) =>
+      all.join("")
+    ),
+  ),
+  fc.option(digits(25).map((text) => `.${text}`), { nil: "" }),
+  fc.option(
+    fc.tuple(
+      fc.constantFrom("e", "E"),
+      fc.constantFrom("", "+", "-"),
+      digits(4),
+    ).map((all) => all.join("")),
+    { nil: "" },
+  ),
+).map((all) => all.join(""));
+
+Deno.test("changeZarrJson keeps the spelling of every number", () => {
+  fc.assert(
+    fc.property(fc.array(number, { minLength: 1, maxLength: 5 }), (numbers) => {
+      assertEquals(
+        withMember(`{"n":[${numbers}],"o":{"n":${numbers[0]}}}`),
+        `{\n  "added": true,\n  "n": [\n    ${
+          numbers.join(",\n    ")
+        }\n  ],\n  "o": {\n    "n": ${numbers[0]}\n  }\n}\n`,
+      );
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+Deno.test("changeZarrJson keeps all other members and their order", () => {
+  fc.assert(
+    fc.property(fc.json(), (json) => {
+      const document = JSON.parse(json);
+      assertEquals(
+        withMember(`{"value":${json}}`),
+        // `JSON.stringify` wrote these numbers.
+        `${JSON.stringify({ added: true, value: document }, null, 2)}\n`,
+      );
+    }),
+    { numRuns: 500 },
+  );
+  const text = '{"__proto__": {"a": 1}, "constructor": "1.0", "a": "\\ud800"}';
+  assertEquals(
+    JSON.parse(withMember(text)),
+    JSON.parse(text.replace("{", '{"added": true,')),
+  );
+});
+
+Deno.test("changeZarrJson returns the same bytes if nothing changes", () => {
+  for (
+    const text of [
+      ' { "a" :\t1.0 , "a": 2, "\\u0061": "\\/" }\r\n',
+      "[1E3]",
+      "1.0",
+      '"é"',
+      "null",
+      "\u{feff}{}",
+    ]
+  ) {
+    const bytes = utf8(text);
+    assertStrictEquals(changeZarrJson(bytes, (document) => document), bytes);
+    assertEquals(bytes, utf8(text));
+  }
+});
+
+Deno.test("changeZarrJson and formatZarrJson refuse invalid JSON, and values that JSON cannot express", () => {
+  const invalid = ["", "{", '{"a": -NaN}', '{"a": 01}'].map(utf8);
+  for (const bytes of [...invalid, Uint8Array.of(0x22, 0xff, 0x22)]) {
+    const change = () => {
+      throw new Error("Nothing was to be changed");
+    };
+    assertThrows(() => changeZarrJson(bytes, change), MetadataError);
+  }
+  for (const fill_value of [NaN, Infinity, -Infinity]) {
+    const change = () => ({ fill_value });
+    const problem = `Member "fill_value" is ${fill_value}, which JSON cannot`;
+    assertThrows(
+      () => changeZarrJson(utf8("{}"), change),
+      MetadataError,
+      problem,
+    );
+    assertThrows(() => formatZarrJson(change()), MetadataError, problem);
+  }
+  const formatted = new TextDecoder().decode(
+    formatZarrJson({ a: -0, b: 2n ** 63n, c: 1e21 }),
+  );
+  assertEquals(
+    formatted,
+    '{\n  "a": -0.0,\n  "b": 9223372036854775808,\n  "c": 1e+21\n}\n',
   );
 });
