@@ -132,8 +132,8 @@ const SEAMS: readonly RegExp[] = [
   /^cli\//,
   // Heavy codecs.
   /^codecs\/register_codecs\.ts$/,
-  // The program of workers, which is long, and zarrita in that program.
-  /^threads\/(threads|run_chunk_worker)\.ts$/,
+  // The program of workers, which is long.
+  /^threads\/worker\.ts$/,
 ];
 
 Deno.test("modules are loaded on first use only at the seams", async () => {

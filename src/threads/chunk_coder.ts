@@ -55,8 +55,7 @@ export function inTurn<T>(task: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Encodes and decodes the chunks of an array by its codecs. Outside of workers, which do one
- * thing at a time, {@linkcode inTurn} runs the calls.
+ * Encodes and decodes the chunks of an array by its codecs. {@linkcode inTurn} runs the calls.
  */
 export class ChunkCoder {
   readonly #format: ChunkFormat;
@@ -172,11 +171,8 @@ export async function ownCodecs(
   if (CLASSES[dataType] === undefined) return undefined;
   const entries: CodecEntry[] = [];
   for (const { name } of codecs) {
-    const entry = name === "bytes"
-      ? BytesCodec
-      : name === "transpose"
-      ? TransposeCodec
-      : await loadCodec(name, { bytes: () => BytesCodec });
+    const entry = BASIC_CODECS.get(name) ??
+      await loadCodec(name, { bytes: () => BytesCodec });
     if (entry === undefined) return undefined;
     entries.push(entry);
   }
@@ -317,20 +313,23 @@ const TransposeCodec: CodecEntry = {
   },
 };
 
+/** The codecs that zarrita has itself. */
+const BASIC_CODECS: ReadonlyMap<string, CodecEntry> = new Map([
+  ["bytes", BytesCodec],
+  ["transpose", TransposeCodec],
+]);
+
 /** The strides of elements whose dimensions lie in an order of the codec `transpose`, the slowest first. */
 export function stridesInOrder(
   shape: readonly number[],
   order: unknown,
 ): number[] {
   const axes = shape.map((_, i) => i);
-  const places = order === "F"
-    ? axes.toReversed()
-    : Array.isArray(order)
-    ? order as number[]
-    : axes;
+  const fastestFirst = Array.isArray(order) ? order.toReversed() : axes;
+  if (!Array.isArray(order) && order !== "F") axes.reverse();
   const strides = new Array<number>(shape.length);
   let step = 1;
-  for (const axis of places.toReversed()) {
+  for (const axis of fastestFirst as number[]) {
     strides[axis] = step;
     step *= shape[axis]!;
   }

@@ -94,39 +94,20 @@ export function copyElements(
   }));
   const block = scaled.shift() ?? { count: 1, to: 0, from: 0 };
   const row = rowSize / scale;
-  const copy = isLong
-    ? copierOf(copyLongRows, Uint8Array)
-    : unit === 8
-    ? copierOf(copy64, BigUint64Array)
-    : unit === 4
-    ? copierOf(copy32, Uint32Array)
-    : unit === 2
-    ? copierOf(copy16, Uint16Array)
-    : copierOf(copy8, Uint8Array);
-  copy(toStart / scale, fromStart / scale);
+  const start = [toStart / scale, fromStart / scale] as const;
+  if (isLong) copyBy(copyLongRows, Uint8Array);
+  else if (unit === 8) copyBy(copy64, BigUint64Array);
+  else if (unit === 4) copyBy(copy32, Uint32Array);
+  else if (unit === 2) copyBy(copy16, Uint16Array);
+  else copyBy(copy8, Uint8Array);
 
-  function copierOf<V>(
-    copyRows: (
-      to: V,
-      from: V,
-      t: number,
-      f: number,
-      b: Axis,
-      row: number,
-    ) => void,
-    View: ViewClass<V>,
-  ) {
-    const [toView, fromView] = [
-      viewOf(to.bytes, View),
-      viewOf(from.bytes, View),
-    ];
-    return (t: number, f: number) =>
-      forEachPlace(
-        scaled,
-        t,
-        f,
-        (t, f) => copyRows(toView, fromView, t, f, block, row),
-      );
+  function copyBy<V>(copyRows: CopyRows<V>, View: ViewClass<V>): void {
+    const [t, f] = [viewOf(to.bytes, View), viewOf(from.bytes, View)];
+    forEachPlace(
+      scaled,
+      ...start,
+      (toPlace, fromPlace) => copyRows(t, f, toPlace, fromPlace, block, row),
+    );
   }
 }
 
@@ -154,23 +135,17 @@ export function repeatElement(
 export function isRepeated(bytes: Uint8Array, element: Uint8Array): boolean {
   const { length } = element;
   for (let i = 0; i < length; i++) if (bytes[i] !== element[i]) return false;
-  // Each part of the memory equals the part one element before. Numbers are compared faster.
-  const isAligned = 4 % length === 0 || length % 4 === 0;
-  if (!isAligned || bytes.byteOffset % 4 > 0 || bytes.length % 4 > 0) {
-    return isPeriodic(bytes, length);
+  // Each part of the memory equals the part one element before. Numbers of 4 bytes are compared faster.
+  const period = length * (length % 4 === 0 ? 1 : 4);
+  const most = Math.min(bytes.length, period);
+  for (let i = length; i < most; i++) {
+    if (bytes[i] !== bytes[i - length]) return false;
   }
-  const { buffer, byteOffset } = bytes;
-  const words = new Uint32Array(buffer, byteOffset, bytes.length / 4);
-  const period = Math.max(1, length / 4);
-  return isPeriodic(bytes.subarray(0, 4), length) && isPeriodic(words, period);
-}
-
-function isPeriodic(
-  numbers: Uint8Array | Uint32Array,
-  period: number,
-): boolean {
-  for (let i = period; i < numbers.length; i++) {
-    if (numbers[i] !== numbers[i - period]) return false;
+  const isAligned = bytes.byteOffset % 4 === 0 && bytes.length % 4 === 0;
+  const numbers = isAligned ? viewOf(bytes, Uint32Array) : bytes;
+  const step = isAligned ? period / 4 : period;
+  for (let i = step; i < numbers.length; i++) {
+    if (numbers[i] !== numbers[i - step]) return false;
   }
   return true;
 }
@@ -204,12 +179,9 @@ function mergedAxes(
   return merged;
 }
 
-/** The numbers of bytes that are copied at once. */
-type Unit = 1 | 2 | 4 | 8;
-
-/** The largest unit that divides all sizes, places and steps. */
-function unitOf(numbers: readonly number[]): Unit {
-  const units = [8, 4, 2] as const;
+/** The largest number of bytes, up to 8, that divides all sizes, places and steps. */
+function unitOf(numbers: readonly number[]): number {
+  const units = [8, 4, 2];
   return units.find((unit) => numbers.every((n) => n % unit === 0)) ?? 1;
 }
 
@@ -230,6 +202,22 @@ function forEachPlace(
     forEachPlace(inner, toPlace + i * to, fromPlace + i * from, call);
   }
 }
+
+/**
+ * Copies the rows of a dimension.
+ *
+ * @param t The place of the first element in `to`.
+ * @param f The place of the first element in `from`.
+ * @param row The length of a row.
+ */
+type CopyRows<V> = (
+  to: V,
+  from: V,
+  t: number,
+  f: number,
+  axis: Axis,
+  row: number,
+) => void;
 
 function copyLongRows(
   to: Uint8Array,

@@ -1,7 +1,7 @@
 /**
- * Threads that decode and encode chunks: `ThreadPool` and the `Threads` in it, the program
- * of their workers (`run_chunk_worker.ts`), and what the workers do with a chunk
- * (`thread_jobs.ts`, `chunk_coder.ts`, `copy_elements.ts`).
+ * Threads that decode and encode chunks: `ThreadPool`, the program of its workers
+ * (`run_chunk_worker.ts`), and what the workers do with a chunk (`chunk_jobs.ts`,
+ * `chunk_coder.ts`, `copy_elements.ts`).
  */
 export {
   ChunkCoder,
@@ -12,6 +12,14 @@ export {
   stridesInOrder,
 } from "./chunk_coder.ts";
 export {
+  type DecodeJob,
+  type EncodeJob,
+  isCheapToDecode,
+  type JobResult,
+  LEAST_TO_SEND,
+  type RecodeJob,
+} from "./chunk_jobs.ts";
+export {
   type ChunkBlock,
   type ChunkElements,
   copyElements,
@@ -20,22 +28,12 @@ export {
   isRepeated,
   repeatElement,
 } from "./copy_elements.ts";
+export { type PoolAccess, poolAccess, type Threads } from "./pool_access.ts";
 export { runChunkWorker } from "./run_chunk_worker.ts";
-export { processorCount, type WorkerLike } from "./start_worker.ts";
-export {
-  type DecodeJob,
-  type EncodeJob,
-  isCheapToDecode,
-  type JobResult,
-  LEAST_TO_SEND,
-  poolRunner,
-  type RecodeJob,
-  type RunInPool,
-} from "./thread_jobs.ts";
 export {
   ThreadPool,
   type ThreadPoolOptions,
   THREADS,
   withThreads,
 } from "./thread_pool.ts";
-export { NoThreadsError, Threads } from "./threads.ts";
+export { processorCount, type WorkerLike } from "./worker.ts";

@@ -4,7 +4,7 @@ import {
   namedCodecs,
   withNumbers,
 } from "../metadata/mod.ts";
-import type { ChunkFormat } from "../threads/mod.ts";
+import { type ChunkFormat, ownCodecs } from "../threads/mod.ts";
 import type { TranslatedArrays } from "../views/mod.ts";
 import { shownCodec } from "./inner_chunk_translation.ts";
 import { innermostCodecs } from "./sharded_array.ts";
@@ -68,8 +68,8 @@ export function contextSymbol(array: object): symbol | undefined {
 const formats = new WeakMap<Context, Promise<ChunkFormat | undefined>>();
 
 /**
- * How the chunks of an array are encoded; `undefined` if its elements have no fixed size, or
- * its metadata is not that of Zarr v3.
+ * How the chunks of an array are encoded; `undefined` if its elements have no fixed size,
+ * its metadata is not that of Zarr v3, or threads do not have its codecs.
  *
  * @param root The root of the array in the store.
  */
@@ -87,7 +87,7 @@ export function formatOf(
     if (elementSize === undefined || !isMembers(document)) return undefined;
     const { codecs } = withNumbers(document) as Members;
     if (!Array.isArray(codecs)) return undefined;
-    return {
+    const format: ChunkFormat = {
       dataType,
       elementSize,
       shape: context.chunkShape,
@@ -98,6 +98,8 @@ export function formatOf(
           ) as typeof codecs,
       ),
     };
+    const isOwn = await ownCodecs(format) !== undefined;
+    return isOwn ? format : undefined;
   };
   const format = read();
   format.catch(() => formats.delete(context));

@@ -8,7 +8,6 @@ import {
   copyElements,
   copyIntoChunk,
   isCheapToDecode,
-  NoThreadsError,
   type Threads,
 } from "../threads/mod.ts";
 import {
@@ -174,32 +173,19 @@ export class ChunkEncoder {
       !isWhole && stored !== undefined;
     const job = {
       kind: "encode" as const,
-      elements: isGathered
-        ? await this.#gather(piece, stored, this.threads)
-        : block,
+      elements: isGathered ? await this.#gather(piece, stored) : block,
       strides: this.#strides,
       fill: isGathered || isWhole ? undefined : this.#fillBytes(),
     };
-    try {
-      const [result] = await this.threads!
-        .run(this.format!, [job], this.chunkBytes, signal);
-      return result instanceof Uint8Array ? result : undefined;
-    } catch (error) {
-      if (!(error instanceof NoThreadsError)) throw error;
-      this.threads = undefined;
-      return undefined;
-    }
+    const [result] = await this.threads!
+      .run(this.format!, [job], this.chunkBytes, signal);
+    return result instanceof Uint8Array ? result : undefined;
   }
 
-  /**
-   * Returns the elements of a chunk with those of a piece, in memory of their own.
-   *
-   * @param threads The threads that may give memory, which is longer than the elements.
-   */
+  /** Returns the elements of a chunk with those of a piece, in memory of their own. */
   async #gather(
     { coordinates, block, isWhole }: ChunkPiece,
     stored: StoredChunk | undefined,
-    threads?: Threads,
   ): Promise<Uint8Array> {
     let bytes: Uint8Array;
     if (!isWhole && stored !== undefined) {
@@ -209,8 +195,7 @@ export class ChunkEncoder {
       const { data } = await this.#decode(coordinates, own);
       bytes = bytesOf(data as Elements);
     } else {
-      bytes = threads?.allocate(this.chunkBytes) ??
-        new Uint8Array(this.chunkBytes);
+      bytes = new Uint8Array(this.chunkBytes);
       if (!isWhole) this.#fill(bytes);
     }
     const chunk = { bytes, strides: this.#strides };

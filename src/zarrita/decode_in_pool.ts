@@ -3,8 +3,9 @@ import { copyBytes, ownBytes } from "../runtime/mod.ts";
 import {
   type ChunkElements,
   isCheapToDecode,
+  type JobResult,
   LEAST_TO_SEND,
-  type RunInPool,
+  type PoolAccess,
 } from "../threads/mod.ts";
 import type { TranslatedArrays } from "../views/mod.ts";
 import { type Chunk, type Context, formatOf } from "./array_context.ts";
@@ -24,7 +25,7 @@ export function decodeInPool(
   root: string,
   array: { readonly dtype: string },
   context: Context,
-  run: RunInPool,
+  { memory, use }: PoolAccess,
 ): Decode {
   const { codec, TypedArray, chunkShape } = context;
   const { BYTES_PER_ELEMENT: elementSize } = new TypedArray(0);
@@ -36,17 +37,19 @@ export function decodeInPool(
     if (format === undefined || isCheapToDecode(format.codecs)) {
       return await codec.decode(bytes);
     }
-    // The bytes are copied, since a store may keep what it returns.
-    const makeJob = () => ({
-      kind: "decode" as const,
-      bytes: copyBytes(bytes),
-      rows: rowsOf(bytes),
-    });
-    const result = await run(format, makeJob, length);
-    // zarrita decodes a chunk on which a thread has failed, or throws its error.
-    if (result === undefined || "failed" in (result as object)) {
-      return await codec.decode(bytes);
+    const leave = await memory.enter(length);
+    let result: JobResult | undefined;
+    try {
+      // A copy, since a store may keep what it returns.
+      const job = { bytes: copyBytes(bytes), rows: rowsOf(bytes) };
+      [result] = await use((threads) =>
+        threads.run(format, [{ kind: "decode", ...job }], length)
+      );
+    } finally {
+      leave();
     }
+    // zarrita decodes a chunk on which a thread has failed, or throws its error.
+    if ("failed" in (result as object)) return await codec.decode(bytes);
     const { bytes: decoded, strides } = result as ChunkElements;
     const { buffer } = ownBytes(decoded);
     const data = new TypedArray(buffer, 0, decoded.length / elementSize);

@@ -7,8 +7,6 @@ import {
   copyElements,
   copyFromChunk,
   isCheapToDecode,
-  type JobResult,
-  NoThreadsError,
   type ThreadPool,
   type Threads,
   withThreads,
@@ -339,10 +337,7 @@ export class ShardedRead {
     const absent = new Set(pieces);
     const reads = await array.readTogether(
       pieces.map(({ coordinates }) => coordinates),
-      {
-        ...optionsOf(signal),
-        allocate: (length) => decoder.threads.allocate(length),
-      },
+      optionsOf(signal),
     );
     await allSettled(reads.map(async ({ isOwned, chunks }) => {
       const found = chunks.map(({ place, bytes, rows }) => {
@@ -368,17 +363,11 @@ export class ShardedRead {
       block: this.#isShared ? piece.block : undefined,
     }));
     const bytes = chunks.length * this.#chunkBytes;
-    let results: readonly (JobResult | undefined)[] = [];
-    try {
-      results = await threads.run(format, jobs, bytes, signal);
-    } catch (error) {
-      if (!(error instanceof NoThreadsError)) throw error;
-      this.#decoder = undefined;
-    }
+    const results = await threads.run(format, jobs, bytes, signal);
     for (const [i, { piece }] of chunks.entries()) {
-      const result = results[i];
+      const result = results[i]!;
       // zarrita decodes a chunk on which a thread has failed, or throws its error.
-      if (result === undefined || result !== true && "failed" in result) {
+      if (result !== true && "failed" in result) {
         await this.#readHere(piece, signal);
         continue;
       }

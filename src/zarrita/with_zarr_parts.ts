@@ -15,7 +15,11 @@ import {
   type StoreKey,
   type StoreOptions,
 } from "../stores/mod.ts";
-import { poolRunner, type RunInPool, type ThreadPool } from "../threads/mod.ts";
+import {
+  type PoolAccess,
+  poolAccess,
+  type ThreadPool,
+} from "../threads/mod.ts";
 import {
   splitPlainKey,
   StoreView,
@@ -103,7 +107,7 @@ export interface ZarrPartsOptions {
 const OPTIONS: OptionRules<ZarrPartsOptions> = {
   threads: {
     expected: "a ThreadPool",
-    isValid: (value) => poolRunner(value) !== undefined,
+    isValid: (value) => poolAccess.has(value as object),
   },
 };
 
@@ -236,13 +240,18 @@ export function withZarrParts<S extends ZarritaStore>(
     // zarrita applies these to the arrays that it opens from the store.
     arrayExtensions: [
       ...(store as { arrayExtensions?: unknown[] }).arrayExtensions ?? [],
-      checkChunks(arrays, poolRunner(options.threads)),
+      checkChunks(arrays, accessOf(options.threads)),
     ],
     [ARRAYS]: arrays,
     [POOL]: options.threads,
   });
   ownStores.add(wrapped);
   return wrapped as ZarrPartsStore<S>;
+}
+
+/** The access to the threads of a pool; `undefined` if there are none. */
+function accessOf(pool: ThreadPool | undefined): PoolAccess | undefined {
+  return pool && pool.size > 0 ? poolAccess.get(pool) : undefined;
 }
 
 /**
@@ -320,11 +329,11 @@ export type Decode = (
  * remember what `set` reads.
  *
  * @param arrays The arrays of the store.
- * @param runInPool Runs jobs in the threads that decode chunks; `undefined` if there are none.
+ * @param pool The pool whose threads decode chunks; `undefined` if there are none.
  */
 function checkChunks(
   arrays: TranslatedArrays,
-  runInPool: RunInPool | undefined,
+  pool: PoolAccess | undefined,
 ): <A extends object>(array: A & ReadsChunks) => A {
   return (array) => {
     const original = array.getChunk.bind(array);
@@ -354,8 +363,7 @@ function checkChunks(
     const isOwn = array.getChunk === inherited;
     const decode = rememberBases(
       array,
-      runInPool &&
-        ((context) => decodeInPool(arrays, root, array, context, runInPool)),
+      pool && ((context) => decodeInPool(arrays, root, array, context, pool)),
     );
     const getChunk: ReadsChunks["getChunk"] = (coordinates, options, more) =>
       checked(coordinates, async () => {

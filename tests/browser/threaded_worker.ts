@@ -1,8 +1,4 @@
-/** The program of workers of a page that has codecs of its own. */
-import { registerCodecs, runChunkWorker } from "../../zarrita.ts";
-import * as zarr from "zarrita";
-import { registerMask } from "./mask_codec.ts";
+/** The program of workers of a page that allows no workers from `blob:` URLs. */
+import { runChunkWorker } from "../../zarrita.ts";
 
-registerCodecs(zarr);
-registerMask(zarr.registry);
-runChunkWorker(zarr);
+runChunkWorker();

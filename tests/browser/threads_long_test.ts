@@ -1,8 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import type { Browser } from "playwright-core";
-import config from "../../deno.json" with { type: "json" };
-import { bundleExports, bundleFile } from "../../tools/bundle.ts";
 import { bundle } from "../runtimes/programs.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { testInChromium } from "./chromium.ts";
@@ -49,48 +47,39 @@ const byThreads = (isShared: boolean) => (printed: Printed) =>
     isIsolated: isShared,
   });
 
-/** Checks that the page has decoded all chunks, though threads may have tried. */
-function byPage({ isSame, isShared, error, done }: Printed): void {
-  assertEquals({ isSame, isShared, error, done }, {
+/** Checks that the page has decoded all chunks. */
+function byPage({ isSame, isShared, error, done, failed }: Printed): void {
+  assertEquals({ isSame, isShared, error, done, failed }, {
     isSame: true,
     isShared: false,
     error: undefined,
     done: 0,
+    failed: 0,
   });
 }
 
 const CASES: Case[] = [
   ["transfers elements", {}, { codec: "gzip" }, byThreads(false)],
   ["shares memory", ISOLATED, { codec: "gzip" }, byThreads(true)],
+  ["decodes zstd, which threads do not have", {}, { codec: "zstd" }, byPage],
   [
-    "decodes zstd, which threads of the default program do not have",
+    "decodes a codec of its own, which threads do not have",
     {},
-    { codec: "zstd" },
+    { codec: "mask" },
     byPage,
   ],
   [
-    "decodes a codec of its own, which threads of the default program do not have",
-    {},
-    { codec: "mask" },
-    (printed) => {
-      byPage(printed);
-      assertEquals(printed.failed, STORED);
-    },
+    "decodes by a module under a policy without blobs",
+    policy("'self'"),
+    { codec: "gzip", program: "module" },
+    byThreads(false),
   ],
-  ...["gzip", "zstd", "mask"].flatMap((codec): Case[] => [
-    [
-      `decodes ${codec} by a module under a policy without blobs`,
-      policy("'self'"),
-      { codec, program: "module" },
-      byThreads(false),
-    ],
-    [
-      `decodes ${codec} by a module into shared memory`,
-      ISOLATED,
-      { codec, program: "module" },
-      byThreads(true),
-    ],
-  ]),
+  [
+    "decodes by a module into shared memory",
+    ISOLATED,
+    { codec: "gzip", program: "module" },
+    byThreads(true),
+  ],
   [
     "decodes by itself under a policy without blobs",
     policy("'self'"),
@@ -149,34 +138,6 @@ testInChromium(
       for (const [what, headers, query, check] of CASES) {
         await t.step(`a page ${what}`, async () => {
           check(await printedBy(browser, folder, headers, query));
-        });
-      }
-    }),
-);
-
-testInChromium(
-  "threads of a page import zarrita by the import map of the page",
-  (browser, t) =>
-    inTempDir(async (folder) => {
-      const program = fileURLToPath(import.meta.resolve("./threaded_page.ts"));
-      const files = [
-        ...await bundleFile(program, { external: ["zarrita"] }),
-        ...await bundleExports({ "*": config.imports.zarrita }, {}),
-      ];
-      const [page, zarrita] = files.map(([_, text]) => text);
-      await Deno.writeTextFile(`${folder}/threaded_page.js`, page!);
-      await Deno.writeTextFile(`${folder}/zarrita.js`, zarrita!);
-      const map = JSON.stringify({ imports: { zarrita: "/zarrita.js" } });
-      await Deno.writeTextFile(
-        `${folder}/page.html`,
-        `<!doctype html><script type="importmap">${map}</script><script type="module" src="threaded_page.js"></script>`,
-      );
-      for (const codec of ["gzip", "zstd"]) {
-        await t.step(codec, async () => {
-          byThreads(true)(
-            await printedBy(browser, folder, ISOLATED, { codec }),
-          );
-          byThreads(false)(await printedBy(browser, folder, {}, { codec }));
         });
       }
     }),

@@ -21,7 +21,11 @@ import { ThreadPool } from "../../zarrita.ts";
 import { encodeJson, groupMetadata } from "../support/documents.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { copyInto } from "../support/in_parts.ts";
-import { countedPool, startProgramOf } from "../threads/counted_pool.ts";
+import {
+  countedPool,
+  STARTED,
+  startProgramOf,
+} from "../threads/counted_pool.ts";
 import { CODECS } from "./checksummed.ts";
 import { DAMAGES, example } from "./damages.ts";
 
@@ -346,7 +350,7 @@ Deno.test("verify fails if a thread ends or its pool is disposed, also with keep
   for (const keepGoing of [false, true]) {
     const { threads, counts } = countedPool(
       { threads: 2, timeout: 100 },
-      () => startProgramOf("postMessage({ started: true }); close();"),
+      () => startProgramOf(`${STARTED} close();`),
     );
     using _ = threads;
     const options = { deep: true, keepGoing, threads };

@@ -53,6 +53,6 @@ Deno.test("a bundled program has the program of workers, in a file of its own, i
     for (const [code, has] of [[atStart, false], [all, isMade]] as const) {
       assertEquals(code.includes("WORKER_PROGRAM ="), has, exports);
     }
-    assertEquals(definesClass(atStart, "Threads"), isMade, exports);
+    assertEquals(definesClass(atStart, "ThreadPool"), isMade, exports);
   }
 });

@@ -138,12 +138,12 @@ function dying(): never {
   if (isNode) {
     const program = `const { parentPort } = require("node:worker_threads");
       parentPort.on("message", () => process.exit(3));
-      parentPort.postMessage({ started: true });`;
+      parentPort.postMessage({ started: "zarr-parts 1" });`;
     return new scope.Worker(...[program, { eval: true }] as never[]) as never;
   }
   const program =
     `onmessage = () => setTimeout(() => { throw new Error("Gone"); }, 100);
-    postMessage({ started: true });`;
+    postMessage({ started: "zarr-parts 1" });`;
   const url = URL.createObjectURL(new Blob([program]));
   return new scope.Worker(...[url, { type: "module" }] as never[]) as never;
 }

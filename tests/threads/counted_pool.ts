@@ -1,12 +1,10 @@
-import type {
-  Answer,
-  JobResult,
-  Request,
-} from "../../src/threads/thread_jobs.ts";
 import {
-  startWorker,
-  type WorkerLike,
-} from "../../src/threads/start_worker.ts";
+  type Answer,
+  type JobResult,
+  MESSAGES,
+  type Request,
+} from "../../src/threads/chunk_jobs.ts";
+import { startWorker, type WorkerLike } from "../../src/threads/worker.ts";
 import { WORKER_PROGRAM } from "../../src/threads/worker_program.ts";
 import { ThreadPool, type ThreadPoolOptions } from "../../zarrita.ts";
 
@@ -59,6 +57,9 @@ export async function withPool<T extends { threads: ThreadPool }>(
 export function startDefault(): Worker {
   return startWorker(WORKER_PROGRAM) as Worker;
 }
+
+/** The statement of a program that says that the worker has started. */
+export const STARTED = `postMessage(${JSON.stringify({ started: MESSAGES })});`;
 
 /** Starts a worker with a program. */
 export function startProgramOf(program: string): Worker {

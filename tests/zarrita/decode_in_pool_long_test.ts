@@ -7,7 +7,6 @@ import {
 } from "@std/assert";
 import * as zarr from "zarrita";
 import type { Store, StoreKey } from "../../mod.ts";
-import { poolRunner } from "../../src/threads/thread_jobs.ts";
 import {
   ChunkChangedError,
   getSharded,
@@ -15,7 +14,11 @@ import {
   ThreadPool,
   withZarrParts,
 } from "../../zarrita.ts";
-import { countedPool, startProgramOf } from "../threads/counted_pool.ts";
+import {
+  countedPool,
+  STARTED,
+  startProgramOf,
+} from "../threads/counted_pool.ts";
 import {
   assertSameRead,
   openArray,
@@ -305,7 +308,7 @@ Deno.test("withZarrParts with a pool: a thread that ends, or a pool that was dis
     { threads: 1 },
     () =>
       startProgramOf(
-        "postMessage({ started: true }); onmessage = () => { throw new Error('Killed') };",
+        STARTED + "onmessage = () => { throw new Error('Killed') };",
       ),
   );
   using _ = threads;
@@ -316,36 +319,6 @@ Deno.test("withZarrParts with a pool: a thread that ends, or a pool that was dis
   const other = await openArray(store, "", inPool(disposed));
   disposed[Symbol.dispose]();
   await assertRejects(() => zarr.get(other), TypeError, "disposed");
-});
-
-Deno.test("withZarrParts with a pool copies no more chunks than fit in 16 MiB, or four for each thread", async () => {
-  const format = {
-    dataType: "uint8",
-    elementSize: 1,
-    shape: [2 ** 20],
-    codecs: [{ name: "bytes" }, { name: "gzip" }],
-  };
-  for (const [mebibytes, most] of [[1, 16], [3, 8], [5, 8]] as const) {
-    const { threads } = countedPool(
-      { threads: 2 },
-      () => startProgramOf("postMessage({ started: true });"),
-    );
-    let made = 0;
-    const makeJob = () => {
-      made++;
-      return { kind: "check" as const, bytes: new Uint8Array(1) };
-    };
-    const jobs = Array.from(
-      { length: 50 },
-      () => poolRunner(threads)!(format, makeJob, mebibytes * 2 ** 20),
-    );
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    assertEquals(made, most);
-    threads[Symbol.dispose]();
-    for (const { status } of await Promise.allSettled(jobs)) {
-      assertEquals(status, "rejected");
-    }
-  }
 });
 
 Deno.test("withZarrParts takes its options as a store extension, too", async () => {

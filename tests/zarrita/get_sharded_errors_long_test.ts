@@ -452,11 +452,12 @@ Deno.test("getSharded reads each chunk of one state while shards are replaced", 
     const seen = new Set<number>();
     for (const method of ["getRange", "getRangeOf"] as const) {
       const original = store[method] as (...args: unknown[]) => unknown;
-      store[method] = (async (...args: unknown[]) => {
+      const value = async (...args: unknown[]) => {
         const bytes = await original.apply(store, args);
         if (turn < 60) await replace();
         return bytes;
-      }) as never;
+      };
+      Object.defineProperty(store, method, { value });
     }
     const array = await openArray(store);
     for (let i = 0; i < 20; i++) {

@@ -10,7 +10,7 @@ import {
 import { LEAST_BYTES } from "../../src/zarrita/sharded_read.ts";
 import { getSharded, type ThreadPool } from "../../zarrita.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
-import { countedPool, withPool } from "../threads/counted_pool.ts";
+import { countedPool, STARTED, withPool } from "../threads/counted_pool.ts";
 import {
   assertSameRead,
   named,
@@ -313,7 +313,7 @@ Deno.test("getSharded requests no more while its threads are busy", async () => 
   const blocked = countedPool({ threads: 2 }, () =>
     new Worker(
       URL.createObjectURL(
-        new Blob(["postMessage({ started: true }); onmessage = () => {};"]),
+        new Blob([STARTED + "onmessage = () => {};"]),
       ),
       { type: "module" },
     ));

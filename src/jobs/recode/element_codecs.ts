@@ -8,7 +8,6 @@ import {
 import {
   type ChunkBlock,
   ChunkCoder,
-  type ChunkElements,
   type ChunkFormat,
   codecsIn,
   copyFromChunk,
@@ -19,7 +18,6 @@ import {
   isCheapToDecode,
   isRepeated,
   type JobResult,
-  NoThreadsError,
   ownCodecs,
   type RecodeJob,
   repeatElement,
@@ -46,7 +44,7 @@ export interface EncodedChunk {
   readonly read: () => Promise<Uint8Array | undefined>;
 }
 
-/** Threads, until one cannot be started. */
+/** The threads of a recoding, while it runs. */
 export interface ThreadsInUse {
   threads: Threads | undefined;
 }
@@ -59,6 +57,8 @@ export class ElementCodecs {
   readonly #format: ChunkFormat;
   readonly #coder: ChunkCoder;
   readonly #use: ThreadsInUse;
+  /** Whether threads do not have the codecs: those of others, and shards. */
+  readonly #isForeign: boolean;
   /** Whether the calling thread is about as fast as a message to a thread. */
   readonly isCheap: boolean;
   /** Whether encoded chunks are their elements. */
@@ -74,13 +74,14 @@ export class ElementCodecs {
     format: ChunkFormat,
     coder: ChunkCoder,
     use: ThreadsInUse,
+    isForeign: boolean,
   ) {
     this.#format = format;
     this.#coder = coder;
     this.#use = use;
     const { codecs, shape, elementSize } = format;
-    // Threads decode no shards.
-    this.isCheap = isCheapToDecode(codecs) || hasShards(codecs);
+    this.isCheap = isCheapToDecode(codecs);
+    this.#isForeign = isForeign;
     this.isRaw = isCheapToDecode(codecs) &&
       codecs.every(({ name }) => name !== "crc32c");
     const [first] = codecs;
@@ -120,17 +121,19 @@ export class ElementCodecs {
         )
         : ordered,
     };
+    const own = await ownCodecs(format);
     const load = async (format: ChunkFormat) =>
       await ownCodecs(format) ?? await codecsOf(registry, format);
     const coder = hasShards(format.codecs)
       ? await createShardCoder(format, array, load)
-      : ChunkCoder.create(format, await load(format));
-    return new ElementCodecs(format, coder, use);
+      : ChunkCoder.create(format, own ?? await load(format));
+    return new ElementCodecs(format, coder, use, own === undefined);
   }
 
   /** Whether threads do the work, and need the elements of blocks in memory that they share. */
   get isThreaded(): boolean {
-    return this.#use.threads !== undefined && !this.isCheap;
+    return this.#use.threads !== undefined && !this.isCheap &&
+      !this.#isForeign;
   }
 
   /**
@@ -143,8 +146,7 @@ export class ElementCodecs {
     chunks: readonly EncodedChunk[],
     signal: AbortSignal,
   ): Promise<void> {
-    const { threads } = this.#use;
-    if (threads === undefined || this.isCheap) {
+    if (!this.isThreaded) {
       for (const chunk of chunks) await this.#decodeHere(chunk, chunk.bytes);
       return;
     }
@@ -156,11 +158,10 @@ export class ElementCodecs {
     }));
     const results = await this.#run(jobs, signal);
     for (const [i, chunk] of chunks.entries()) {
-      const result = results?.[i];
+      const result = results[i]!;
       if (result === true) continue;
-      if (result !== undefined && "bytes" in result) {
-        const elements = result as ChunkElements;
-        copyFromChunk(chunk.block, elements, this.#format.elementSize);
+      if ("bytes" in result) {
+        copyFromChunk(chunk.block, result, this.#format.elementSize);
         continue;
       }
       // The calling thread decodes what a thread has failed on, or says what is wrong.
@@ -205,7 +206,8 @@ export class ElementCodecs {
     fill: Uint8Array | undefined,
     signal: AbortSignal,
   ): Promise<(Uint8Array | undefined)[]> {
-    const isThreaded = this.isThreaded || encoder.isThreaded;
+    const isThreaded = (this.isThreaded || encoder.isThreaded) &&
+      !this.#isForeign && !encoder.#isForeign;
     const results = isThreaded
       ? await this.#recodeInThread(chunks, encoder, fill, signal)
       : undefined;
@@ -247,9 +249,6 @@ export class ElementCodecs {
         strides: encoder.#strides,
         fill: isWhole ? undefined : fill ?? this.#zero,
         leaveOut: fill,
-        memory: encoder.isRaw
-          ? this.#use.threads!.allocate(this.chunkBytes)
-          : undefined,
       };
     });
     return this.#run(jobs, signal, format);
@@ -299,9 +298,7 @@ export class ElementCodecs {
   ): Promise<(Uint8Array | undefined)[]> {
     const jobs = blocks.map((block): EncodeJob => ({
       kind: "encode",
-      elements: isShared(block)
-        ? block
-        : this.#gather(block, fill, this.#use.threads),
+      elements: isShared(block) ? block : this.#gather(block, fill),
       strides: this.#strides,
       fill: isShared(block) && !this.#isWhole(block)
         ? fill ?? this.#zero
@@ -311,7 +308,7 @@ export class ElementCodecs {
     const results = await this.#run(jobs, signal);
     const encoded: (Uint8Array | undefined)[] = [];
     for (const [i, block] of blocks.entries()) {
-      const result = results?.[i];
+      const result = results[i];
       encoded.push(
         result === true
           ? undefined
@@ -328,7 +325,7 @@ export class ElementCodecs {
     fill: Uint8Array | undefined,
   ): Promise<Uint8Array | undefined> {
     return await inTurn(async () => {
-      const bytes = this.#gather(block, fill, undefined);
+      const bytes = this.#gather(block, fill);
       if (fill && isRepeated(bytes, fill)) return undefined;
       return await this.#coder.encode({ bytes, strides: this.#strides });
     });
@@ -367,11 +364,9 @@ export class ElementCodecs {
   #gather(
     block: ChunkBlock,
     fill: Uint8Array | undefined,
-    threads: Threads | undefined,
   ): Uint8Array {
     const { elementSize, shape } = this.#format;
-    const bytes = threads?.allocate(this.chunkBytes) ??
-      new Uint8Array(this.chunkBytes);
+    const bytes = new Uint8Array(this.chunkBytes);
     const strides = this.#strides;
     if (!this.#isWhole(block)) {
       const to = { bytes, offset: 0, strides };
@@ -391,20 +386,14 @@ export class ElementCodecs {
     return counts.every((count, i) => count === this.#format.shape[i]);
   }
 
-  /** Runs jobs in a thread; returns `undefined` if none can be started. */
+  /** Runs jobs in a thread. */
   async #run(
     jobs: readonly (DecodeJob | EncodeJob | RecodeJob)[],
     signal: AbortSignal,
     format = this.#format,
-  ): Promise<readonly JobResult[] | undefined> {
+  ): Promise<readonly JobResult[]> {
     const bytes = jobs.length * this.chunkBytes;
-    try {
-      return await this.#use.threads!.run(format, jobs, bytes, signal);
-    } catch (error) {
-      if (!(error instanceof NoThreadsError)) throw error;
-      this.#use.threads = undefined;
-      return undefined;
-    }
+    return await this.#use.threads!.run(format, jobs, bytes, signal);
   }
 }
 

@@ -185,7 +185,7 @@ export class RecodeRun {
     const elements = () =>
       memory ??= new BlockMemory(box, form, this.#allocate(box, way));
     await this.#readAll(box, isNeeded, decoder.chunkBytes, signal, {
-      allocate: decoder.isThreaded,
+      isGivenAway: decoder.isThreaded,
       absent: (coordinates) => absent.push(coordinates),
       found: async (chunks) => {
         const found = chunks.map(({ coordinates, bytes, rows }) => {
@@ -265,7 +265,7 @@ export class RecodeRun {
       chunkBytes,
       signal,
       {
-        allocate: isThreaded(way),
+        isGivenAway: isThreaded(way),
         absent() {},
         found: async (chunks) => {
           if (way.kind === "elements") {
@@ -348,24 +348,19 @@ export class RecodeRun {
     isNeeded: (coordinates: readonly number[]) => boolean,
     chunkBytes: number,
     signal: AbortSignal,
-    { allocate, absent, found }: {
-      allocate: boolean;
+    { isGivenAway, absent, found }: {
+      isGivenAway: boolean;
       absent(coordinates: readonly number[]): void;
       found(chunks: readonly SourceChunk[]): Promise<void>;
     },
   ): Promise<void> {
-    const { source, threads } = this.#context;
+    const { source } = this.#context;
     const batches = this.#batchesOf(box, isNeeded, chunkBytes, absent, signal);
     await runConcurrently(batches, READS, async (batch, signal) => {
       const leave = await this.#reading.enter(batch.length * chunkBytes);
       try {
         signal.throwIfAborted();
-        const reads = await source.read(batch, {
-          signal,
-          ...allocate && threads && {
-            allocate: (length: number) => threads.allocate(length),
-          },
-        });
+        const reads = await source.read(batch, { signal }, { isGivenAway });
         const missing = new Set(batch);
         for (const { coordinates } of reads.flat()) {
           missing.delete(coordinates);

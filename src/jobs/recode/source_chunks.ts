@@ -5,8 +5,8 @@ import { type Members, namedCodecs } from "../../metadata/mod.ts";
 import { copyBytes, mapConcurrently } from "../../runtime/mod.ts";
 import {
   givesOwnedMemory,
-  type OwnedReadOptions,
   type Store,
+  type StoreOptions,
 } from "../../stores/mod.ts";
 import { parseShardLevels, ShardedArray } from "../../zarrita/mod.ts";
 import { changedError } from "./element_codecs.ts";
@@ -77,17 +77,17 @@ export class SourceChunks {
   /**
    * Reads chunks: several of one shard, or any without shards.
    *
-   * @param options `allocate` gives memory that the caller may give away. Without it, the
-   * memory of chunks stays that of the store.
+   * @param isGivenAway Whether the caller gives the memory of chunks away, which may be
+   * that of the store.
    * @returns The chunks that are there. Those of one list share memory.
    */
   async read(
     chunks: readonly (readonly number[])[],
-    options: OwnedReadOptions,
+    options: StoreOptions,
+    { isGivenAway = false } = {},
   ): Promise<SourceChunk[][]> {
-    const isGiven = options.allocate !== undefined;
     const own = (bytes: Uint8Array, isOwned: boolean) =>
-      isOwned || !isGiven ? bytes : copyBytes(bytes);
+      isOwned || !isGivenAway ? bytes : copyBytes(bytes);
     if (this.#sharded !== undefined) {
       const reads = await this.#sharded.readTogether(chunks, options);
       return reads.map(({ isOwned, chunks: read }) =>

@@ -6,12 +6,7 @@ import {
   type ShardContainer,
   type ShardLayout,
 } from "../../shards/mod.ts";
-import {
-  givesOwnedMemory,
-  type Store,
-  type StoreKey,
-} from "../../stores/mod.ts";
-import type { Threads } from "../../threads/mod.ts";
+import type { Store, StoreKey } from "../../stores/mod.ts";
 import type { PlannedArray } from "../convert/convert_plan.ts";
 import type { Copied } from "../convert/copy_value.ts";
 import type { CopiedValue } from "../convert/source_files.ts";
@@ -64,7 +59,6 @@ export interface TargetContext {
   readonly chunkShape: readonly number[];
   /** Whether shards of one group take too much memory to be assembled there. */
   readonly areShardsLong: boolean;
-  readonly threads: Threads | undefined;
   readonly way: Way;
 }
 
@@ -209,7 +203,6 @@ export class TargetChunks {
     }
     await target.set(coordinates, bytes, { signal, exclusive: isExclusive });
     const { length } = bytes;
-    if (givesOwnedMemory(this.#context.store)) this.#reuse(bytes);
     this.#sink.done(key, { outcome: "copied", bytes: length });
   }
 
@@ -234,19 +227,12 @@ export class TargetChunks {
     for (const chunk of isThreaded(this.#context.way) ? chunks : []) {
       // Small chunks may lie in a pool of the runtime, and need no care.
       if (chunk === undefined || chunk.length < LEAST_TO_FREE) continue;
-      if (this.#reuse(chunk)) continue;
       const { buffer } = chunk as {
         buffer: { transfer?(length: number): unknown };
       };
       buffer.transfer?.(0);
     }
     chunks.length = 0;
-  }
-
-  /** Has threads use the memory of elements again. Returns whether that is so. */
-  #reuse(chunk: Uint8Array): boolean {
-    const { way, threads } = this.#context;
-    return isThreaded(way) && way.encoder.isRaw && !!threads?.release(chunk);
   }
 
   /** Whether the target has a chunk with the same bytes. */

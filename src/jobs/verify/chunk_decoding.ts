@@ -5,12 +5,11 @@ import {
   rowsOf,
 } from "../../codecs/mod.ts";
 import { coreDataType } from "../../metadata/mod.ts";
-import { MemoryLimit } from "../../runtime/mod.ts";
+import { copyBytes, MemoryLimit } from "../../runtime/mod.ts";
 import {
   type ChunkFormat,
   isCheapToDecode,
   LEAST_TO_SEND,
-  NoThreadsError,
   type ThreadPool,
   type Threads,
   withThreads,
@@ -27,6 +26,8 @@ export interface ReadChunk {
   /** Reads the chunk again. */
   readonly read: () => Promise<Uint8Array | undefined>;
   readonly bytes: Uint8Array;
+  /** Whether the memory of the bytes may go to a thread. */
+  readonly isOwned: boolean;
   readonly level: ChunkEncoding;
   /** The name of the chunk in messages, at the start of a sentence. */
   readonly what: string;
@@ -54,13 +55,11 @@ export class ChunkDecoding {
   /** An error that says nothing about a chunk, since a thread has ended. */
   failure: unknown;
   readonly #codecs: Codecs | undefined;
-  #threads: Threads | undefined;
+  readonly #threads: Threads | undefined;
   readonly #waiting: MemoryLimit;
   /** The decoded bytes that are still decoded before threads start. */
   #untilStart: number;
   readonly #formats = new Map<ChunkEncoding, ChunkFormat>();
-  /** Memory that stores were given for chunks, and that may go to threads. */
-  readonly #given = new WeakSet<ArrayBufferLike>();
   /** The levels whose chunks the calling thread decodes, since their codecs are cheap, or threads do not have them. */
   readonly #here = new Set<ChunkEncoding>();
 
@@ -102,16 +101,9 @@ export class ChunkDecoding {
     return await this.#waiting.enter(size);
   }
 
-  /** Returns memory for a chunk that a thread decodes. */
-  allocate(length: number): Uint8Array {
-    const bytes = this.#threads?.allocate(length) ?? new Uint8Array(length);
-    this.#given.add(bytes.buffer);
-    return bytes;
-  }
-
   /** Decodes a chunk in the calling thread, as `decodeChunk` does. */
   async decode(
-    { bytes, level, what, key }: Omit<ReadChunk, "read">,
+    { bytes, level, what, key }: Omit<ReadChunk, "read" | "isOwned">,
   ): Promise<string | undefined> {
     return await decodeChunk(bytes, level, what, key, this.#codecs);
   }
@@ -121,12 +113,10 @@ export class ChunkDecoding {
     chunk: ReadChunk,
     signal: AbortSignal,
   ): Promise<string | undefined> {
-    const { bytes, level } = chunk;
+    const { bytes, isOwned, level } = chunk;
     const threads = this.#threads;
-    const isOwned = this.#given.delete(bytes.buffer);
     if (threads !== undefined) {
-      const own = isOwned ? bytes : threads.allocate(bytes.length);
-      if (!isOwned) own.set(bytes); // The store may keep its bytes.
+      const own = isOwned ? bytes : copyBytes(bytes);
       const job = { kind: "check" as const, bytes: own, rows: rowsOf(bytes) };
       const length = decodedBytes(level) ?? bytes.length;
       try {
@@ -134,11 +124,8 @@ export class ChunkDecoding {
         const [result] = await threads.run(format, [job], length, signal);
         if (result === true) return undefined;
       } catch (error) {
-        if (!(error instanceof NoThreadsError)) {
-          if (!signal.aborted) this.failure = error;
-          throw error;
-        }
-        this.#threads = undefined;
+        if (!signal.aborted) this.failure = error;
+        throw error;
       }
     }
     const present = isOwned ? await chunk.read() : bytes;

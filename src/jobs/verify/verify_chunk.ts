@@ -21,7 +21,6 @@ import {
   type ByteRange,
   type ByteWriter,
   givesOwnedMemory,
-  type OwnedReadOptions,
   type Store,
   type StoreOptions,
   takeShortcut,
@@ -76,10 +75,7 @@ const NOWHERE: ByteWriter = {
 };
 
 /** Reads a range of a chunk or of an inner chunk. */
-type Read = (
-  range: ByteRange,
-  allocate?: OwnedReadOptions["allocate"],
-) => Promise<Uint8Array | undefined>;
+type Read = (range: ByteRange) => Promise<Uint8Array | undefined>;
 
 /** A chunk, or an inner chunk. */
 interface Piece {
@@ -198,12 +194,8 @@ class ChunkVerification {
       );
       return true;
     }
-    const read: Read = (range, allocate) => {
-      const options: OwnedReadOptions = allocate === undefined
-        ? this.#options
-        : { ...this.#options, allocate };
-      return chunks.getRange(this.#coordinates, range, options);
-    };
+    const read: Read = (range) =>
+      chunks.getRange(this.#coordinates, range, this.#options);
     const first = this.#coordinates.map((coordinate, i) =>
       coordinate * level.shape[i]!
     );
@@ -275,26 +267,24 @@ class ChunkVerification {
     const names = level.codecs.map(({ name }) => name);
     // The last strips of adopted TIFF files have no rows outside of the array.
     const rows = chunkRows(level.shape, shape, first, names);
-    const readNoted = async (allocate?: OwnedReadOptions["allocate"]) => {
-      const bytes = await read({ offset: 0, length: size }, allocate);
+    const readNoted = async () => {
+      const bytes = await read({ offset: 0, length: size });
       if (bytes !== undefined) noteKey(bytes, "", rows);
       return bytes;
     };
-    const isOwned = isInThread && givesOwnedMemory(this.#array.store);
-    const allocate = isOwned
-      ? (length: number) => decoding.allocate(length)
-      : undefined;
     let bytes: Uint8Array | undefined;
     await this.#try(
       async () => {
-        bytes = await readNoted(allocate);
+        bytes = await readNoted();
       },
       rule,
       check,
     );
     if (bytes === undefined) return async () => {};
     const what = this.#nameOf(path);
-    const chunk = { bytes, level, what, key: this.#key, read: readNoted };
+    const isOwned = givesOwnedMemory(this.#array.store);
+    const key = this.#key;
+    const chunk = { bytes, isOwned, level, what, key, read: readNoted };
     return async () => {
       await this.#try(
         async () => {
@@ -354,12 +344,11 @@ class ChunkVerification {
       await this.#verifyPiece({
         level: inner,
         size: length,
-        read: (range, allocate) =>
+        read: (range) =>
           read(
             "offset" in range
               ? { offset: offset + range.offset, length: range.length }
               : range,
-            allocate,
           ),
         path: [...path, place],
         first: coordinatesInShard(place, layout).map((coordinate, i) =>

@@ -1,5 +1,7 @@
 import { describe } from "../errors/mod.ts";
-import type { Answer, Request } from "./thread_jobs.ts";
+import { loadOnce } from "../runtime/mod.ts";
+import type { Answer, Request } from "./chunk_jobs.ts";
+import { answering } from "./run_chunk_worker.ts";
 
 /**
  * The part of a worker that a {@linkcode ThreadPool} uses: of a `Worker` of the web, or of
@@ -21,19 +23,11 @@ export interface WorkerLike {
 }
 
 /** A worker of the web, or of Node. */
-interface AnyWorker extends WorkerLike {
+export interface AnyWorker extends WorkerLike {
   addEventListener?(type: string, listener: (event: Event) => void): void;
   on?(type: string, listener: (value: unknown) => void): void;
   ref?(): void;
   unref?(): void;
-}
-
-/** A worker, and what happens to it. */
-export interface StartedWorker {
-  post(request: Request, memory: ArrayBuffer[]): void;
-  /** Sets whether the worker keeps a program of Node running. */
-  keepRunning(isBusy: boolean): void;
-  end(): void;
 }
 
 /** The functions that get the messages of a worker, and its end. */
@@ -47,7 +41,7 @@ export interface WorkerListener {
 export function listenTo(
   worker: WorkerLike,
   { onAnswer, onEnd }: WorkerListener,
-): StartedWorker {
+): AnyWorker {
   const { addEventListener, on } = (worker ?? {}) as AnyWorker;
   if (typeof on === "function") {
     on.call(worker, "message", (answer) => onAnswer(answer as Answer));
@@ -70,17 +64,13 @@ export function listenTo(
       }`,
     );
   }
-  return {
-    post: (request, memory) => worker.postMessage(request, memory),
-    keepRunning(isBusy) {
-      const { ref, unref } = worker as AnyWorker;
-      (isBusy ? ref : unref)?.call(worker);
-    },
-    end() {
-      worker.terminate();
-    },
-  };
+  return worker;
 }
+
+/** Loads the program of the workers of this package. */
+export const loadProgram: () => Promise<string> = /* @__PURE__ */ loadOnce(
+  async () => (await import("./worker_program.ts")).WORKER_PROGRAM,
+);
 
 /** The URLs of programs. */
 const urls = new Map<string, string>();
@@ -95,42 +85,36 @@ export function startWorker(program: string): WorkerLike {
     urls.set(program, url);
     return new Worker(url, { type: "module" });
   }
-  const { process } = globalThis as {
-    process?: {
-      getBuiltinModule?(name: string): {
-        Worker: new (program: string, options: object) => WorkerLike;
-      };
-    };
-  };
-  const threads = process?.getBuiltinModule?.("node:worker_threads");
+  const threads = nodeModule<{
+    Worker: new (program: string, options: object) => WorkerLike;
+  }>("node:worker_threads");
   if (threads === undefined) throw new TypeError("This runtime has no workers");
   return new threads.Worker(program, { eval: true });
 }
 
-/** The modules of zarrita that workers may import: that of the calling thread, and what a runtime resolves. */
-export function zarritaModules(): string[] {
-  const modules: string[] = [];
-  try {
-    modules.push(import.meta.resolve("zarrita"));
-  } catch {
-    // Neither an import map nor a package says where zarrita is.
-  }
-  if ("Deno" in globalThis) modules.push("npm:zarrita@0.7.5");
-  else if ("process" in globalThis) modules.push("zarrita");
-  return modules;
+/** Makes what looks like a worker, and does its work in the calling thread. */
+export function startHere(): WorkerLike {
+  let receive: (request: Request) => void;
+  return {
+    postMessage: (request: Request) => receive(request),
+    terminate() {},
+    on(type: string, listener: (answer: Answer) => void) {
+      if (type === "message") receive = answering(listener);
+    },
+  } as WorkerLike;
 }
 
 /** The number of processors that the runtime may use. */
 export function processorCount(): number {
   return globalThis.navigator?.hardwareConcurrency ||
-    nodeOs()?.availableParallelism() || 1;
+    nodeModule<{ availableParallelism(): number }>("node:os")
+      ?.availableParallelism() ||
+    1;
 }
 
-function nodeOs(): { availableParallelism(): number } | undefined {
+function nodeModule<T>(name: string): T | undefined {
   const { process } = globalThis as {
-    process?: {
-      getBuiltinModule?(name: string): { availableParallelism(): number };
-    };
+    process?: { getBuiltinModule?(name: string): T };
   };
-  return process?.getBuiltinModule?.("node:os");
+  return process?.getBuiltinModule?.(name);
 }
