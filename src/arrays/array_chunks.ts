@@ -1,18 +1,11 @@
 import type { ChunkKeyEncoding } from "../chunk_key_encoding/mod.ts";
-import {
-  below,
-  BOOLEAN,
-  checkOption,
-  describe,
-  MetadataError,
-} from "../errors/mod.ts";
-import { type ArrayMetadata, checkLengths } from "../metadata/mod.ts";
+import { applyParts } from "../concat_parts/mod.ts";
+import { BOOLEAN, checkOption, describe } from "../errors/mod.ts";
+import type { ArrayMetadata } from "../metadata/mod.ts";
 import {
   deleteShard,
-  parseShardLayout,
   setShard,
   ShardChanges,
-  type ShardLayout,
   type ShardPlace,
 } from "../shards/mod.ts";
 import {
@@ -22,6 +15,7 @@ import {
   type ByteRange,
   describeStore,
   discard,
+  hasGroups,
   inspectAsString,
   readRange,
   readSize,
@@ -34,9 +28,12 @@ import {
   type StoreOptions,
   write,
 } from "../stores/mod.ts";
-import { arrayRoot, ArrayStorage, unsizedPart } from "./array_storage.ts";
+import { arrayRoot } from "./array_path.ts";
+import { parseArray } from "./parse_array.ts";
+import { ParsedArray, unsizedPart } from "./parsed_array.ts";
 
-type Codec = ArrayMetadata["codecs"][number];
+/** What the metadata of an opened array says. */
+export let parsedArrayOf: (chunks: ArrayChunks) => ParsedArray;
 
 /**
  * The encoded chunks of one array by grid coordinates, whole even if they are
@@ -80,7 +77,7 @@ export class ArrayChunks {
   /** The shape of a chunk, in elements; of a shard if the array has shards. */
   readonly chunkShape: readonly number[];
 
-  readonly #storage: ArrayStorage;
+  readonly #array: ParsedArray;
   /** The store of whole chunks. */
   readonly #store: Store;
   /** The store below, as it was given. */
@@ -119,22 +116,26 @@ export class ArrayChunks {
     inspectAsString(this);
     assertStore(store);
     const root = arrayRoot(path);
-    const storage = new ArrayStorage(metadata);
-    this.metadata = storage.metadata;
-    this.keyEncoding = storage.keyEncoding;
-    this.gridShape = storage.gridShape;
-    this.chunkShape = storage.chunkShape;
-    this.#storage = storage;
+    const array = metadata instanceof ParsedArray
+      ? metadata
+      : parseArray(metadata);
+    this.metadata = array.metadata;
+    this.keyEncoding = array.keys;
+    this.gridShape = array.gridShape;
+    this.chunkShape = array.chunk.shape;
+    this.#array = array;
     this.#root = root;
     this.#given = store;
-    this.#store = storage.transform(store, root);
+    this.#store = chunksOf(store, root, array);
+  }
+
+  static {
+    parsedArrayOf = (chunks) => chunks.#array;
   }
 
   /**
    * The shape of an inner chunk, in elements, or `undefined` if the array has no
    * shards. A shard is a chunk here, with the shape `chunkShape`.
-   *
-   * @throws {MetadataError} If the codec `sharding_indexed` has no such shape.
    *
    * @example
    * ```ts
@@ -152,12 +153,7 @@ export class ArrayChunks {
    * ```
    */
   get innerChunkShape(): readonly number[] | undefined {
-    const codec = this.metadata.codecs?.[0];
-    if (!isSharding(codec)) return undefined;
-    return below(
-      "/codecs/0/configuration",
-      () => checkLengths(codec.configuration?.chunk_shape, "chunk_shape", 1),
-    );
+    return this.#array.chunk.shard?.inner.shape;
   }
 
   /**
@@ -414,8 +410,8 @@ export class ArrayChunks {
       checkOption("exclusive", exclusive, BOOLEAN);
       const key = this.key(coordinates);
       assertWritable(this.#given, key);
-      if (this.#isSharded) {
-        const isAlone = exclusive && this.#storage.layers.length === 0;
+      if (this.#array.chunk.shard) {
+        const isAlone = exclusive && !this.#array.hasParts;
         const place = this.#shardPlace(key);
         await setShard(
           // Without parts, the composed store only takes the lock.
@@ -467,8 +463,9 @@ export class ArrayChunks {
     options?: StoreOptions,
   ): Promise<void> {
     const key = this.key(coordinates);
-    if (this.#isSharded) await deleteShard(this.#shardPlace(key), options);
-    else await remove(this.#store, key, options);
+    if (this.#array.chunk.shard) {
+      await deleteShard(this.#shardPlace(key), options);
+    } else await remove(this.#store, key, options);
   }
 
   /**
@@ -500,7 +497,7 @@ export class ArrayChunks {
     }
     const prefix = `${this.#root}/` as StoreKey;
     for await (const key of this.#store.list(prefix, options)) {
-      const coordinates = this.#storage.coordinatesOf(key.slice(prefix.length));
+      const coordinates = this.#array.coordinatesOf(key.slice(prefix.length));
       if (coordinates !== undefined) yield coordinates;
     }
   }
@@ -528,16 +525,14 @@ export class ArrayChunks {
     return `ArrayChunks(${this.#name()})`;
   }
 
-  get #isSharded(): boolean {
-    return isSharding(this.metadata.codecs?.[0]);
-  }
-
   #shardPlace(key: StoreKey): ShardPlace {
+    const { chunk: { shard }, parts } = this.#array;
     return {
       key,
       store: this.#store,
-      layout: layoutOf(this.#storage),
-      part: unsizedPart(this.#storage.layers),
+      // Other codecs would change the bytes of shards.
+      layout: shard?.after.length === 0 ? shard.layout : undefined,
+      part: unsizedPart(parts),
       changes: ShardChanges.of(this.#given, this.#root),
     };
   }
@@ -577,20 +572,23 @@ export interface SetChunkOptions extends StoreOptions {
   exclusive?: boolean | undefined;
 }
 
-/** Whether a codec makes shards. Such a codec is an object, since it needs a configuration. */
-function isSharding(codec: Codec | undefined): codec is Exclude<Codec, string> {
-  return typeof codec === "object" && codec.name === "sharding_indexed";
-}
-
-/** Returns the layout of shards; `undefined` if it is not understood, or if other codecs change the bytes of shards. */
-function layoutOf(
-  { metadata: { codecs }, chunkShape }: ArrayStorage,
-): ShardLayout | undefined {
-  if (codecs.length !== 1) return undefined;
-  try {
-    return parseShardLayout(codecs[0], chunkShape);
-  } catch (error) {
-    if (error instanceof MetadataError) return undefined;
-    throw error;
-  }
+/**
+ * Returns the store of whole chunks over a store of parts. In a store with groups, shards of
+ * one object are also read and written through groups, since other programs may change
+ * their inner chunks at the same time.
+ *
+ * @param root The prefix of the array's keys, without a last `/`.
+ */
+export function chunksOf(
+  store: Store,
+  root: string,
+  array: ParsedArray,
+): Store {
+  const { hasParts, parts, chunk } = array;
+  const isPlain = !hasParts && !(chunk.shard && hasGroups(store));
+  return isPlain ? store : applyParts(hasParts ? [parts] : [], store, {
+    isChunkKey: (key) =>
+      key.startsWith(`${root}/`) &&
+      array.coordinatesOf(key.slice(root.length + 1)) !== undefined,
+  });
 }

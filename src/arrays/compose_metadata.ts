@@ -20,9 +20,8 @@ import {
   fillValueJson,
   type NamedConfiguration,
 } from "../metadata/mod.ts";
-import { parseShardLayout } from "../shards/mod.ts";
 import type { Part } from "../splitter/mod.ts";
-import { storageOf } from "./array_storage.ts";
+import { parseArray } from "./parse_array.ts";
 import { resolveParts } from "./part_notation.ts";
 
 /**
@@ -117,29 +116,29 @@ export function arrayMetadata(options: ArrayMetadataOptions): ArrayMetadata {
   const { shape, shardShape, chunkShape, attributes } = options;
   assertShapes(shape, shardShape, chunkShape);
   const dataType = parseDataType(options);
-  const gridChunkShape = shardShape ?? chunkShape;
-  const codecs = codecsOf(options, dataType.elements);
-  const transformer = options.parts === undefined
-    ? undefined
-    : new ConcatParts(resolveParts(options.parts, codecs, gridChunkShape));
-  const metadata: ArrayMetadata = {
+  const storage = {
     zarr_format: 3,
     node_type: "array",
     shape: [...shape],
     data_type: dataType.json,
     chunk_grid: {
       name: "regular",
-      configuration: { chunk_shape: [...gridChunkShape] },
+      configuration: { chunk_shape: [...shardShape ?? chunkShape] },
     },
     chunk_key_encoding: keyEncodingOf(options).toJSON(),
     fill_value: dataType.fillValue,
-    codecs,
-    ...transformer && { storage_transformers: [transformer.toJSON()] },
+    codecs: codecsOf(options, dataType.elements),
+  };
+  const others = {
     ...attributes && { attributes },
     ...dimensionNamesOf(options),
   };
-  storageOf(metadata); // Throws if, for instance, two parts could share a key.
-  return metadata;
+  const { metadata, chunk } = parseArray({ ...storage, ...others });
+  if (options.parts === undefined) return metadata;
+  const parts = new ConcatParts(resolveParts(options.parts, chunk));
+  const storage_transformers = [parts.toJSON()];
+  // Throws if, for instance, two parts could share a key.
+  return parseArray({ ...storage, storage_transformers, ...others }).metadata;
 }
 
 /**
@@ -377,7 +376,7 @@ function codecsOf(
     }
     return completed;
   }
-  const sharding = {
+  return [{
     name: "sharding_indexed",
     configuration: {
       chunk_shape: [...chunkShape],
@@ -389,9 +388,7 @@ function codecsOf(
       ),
       index_location: indexLocation ?? "end",
     },
-  };
-  parseShardLayout(sharding, shardShape);
-  return [sharding];
+  }];
 }
 
 function keyEncodingOf(

@@ -1,15 +1,15 @@
 /**
- * Arrays: the metadata of a new one (`compose_metadata.ts`), what parsed metadata says of
- * keys and parts (`array_storage.ts`), and the encoded chunks of an opened one by their grid
- * coordinates (`open_array_chunks.ts`, `array_chunks.ts`).
+ * Arrays: the metadata of a new one (`compose_metadata.ts`), what metadata says
+ * (`parsed_array.ts`, `parse_array.ts`), and the encoded chunks of an opened one by their grid coordinates
+ * (`open_array_chunks.ts`, `array_chunks.ts`).
  */
-export { ArrayChunks, type SetChunkOptions } from "./array_chunks.ts";
 export {
-  arrayRoot,
-  ArrayStorage,
-  storageOf,
-  unsizedPart,
-} from "./array_storage.ts";
+  ArrayChunks,
+  chunksOf,
+  parsedArrayOf,
+  type SetChunkOptions,
+} from "./array_chunks.ts";
+export { arrayRoot } from "./array_path.ts";
 export {
   assertShare,
   ChunkList,
@@ -20,7 +20,6 @@ export {
   isInShare,
   type Share,
 } from "./chunk_grid.ts";
-export { assertPortableKeys, completeMetadata } from "./complete_metadata.ts";
 export {
   arrayMetadata,
   type ArrayMetadataOptions,
@@ -31,4 +30,13 @@ export {
   openArrayChunks,
   readDocument,
 } from "./open_array_chunks.ts";
-export { assertIndexPart, resolveParts } from "./part_notation.ts";
+export { assertStorable, parseArray } from "./parse_array.ts";
+export {
+  type ChunkLevel,
+  type ParsedArray,
+  type ShardLevel,
+  shardOf,
+  type UnsizedPart,
+  unsizedPart,
+} from "./parsed_array.ts";
+export { resolveParts } from "./part_notation.ts";

@@ -22,9 +22,9 @@ import {
   writeNew,
 } from "../stores/mod.ts";
 import { ArrayChunks } from "./array_chunks.ts";
-import { arrayRoot, storageOf } from "./array_storage.ts";
-import { completeMetadata } from "./complete_metadata.ts";
+import { arrayRoot } from "./array_path.ts";
 import { groupForArray, missingArray } from "./missing_array.ts";
+import { parseArray } from "./parse_array.ts";
 
 /**
  * Opens an array: reads its `zarr.json`, which says where and how its chunks are
@@ -151,14 +151,12 @@ export async function createArrayChunks(
   const { root, document } = locate(store, path);
   assertWritable(store, document);
   const storeName = describeStore(store);
-  const { written, bytes } = inDocument(document, storeName, () => {
-    const written = completeMetadata(
-      storageOf(metadata, { isComplete: false }),
-    );
-    return { written, bytes: formatZarrJson(written) };
+  const { array, bytes } = inDocument(document, storeName, () => {
+    const array = parseArray(metadata, { isNew: true });
+    return { array, bytes: formatZarrJson(array.metadata) };
   });
   if (await writeNew(store, document, bytes, options)) {
-    return new ArrayChunks(store, path, written);
+    return new ArrayChunks(store, path, array);
   }
   throw new MetadataError(
     `Cannot create an array at ${

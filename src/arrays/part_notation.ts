@@ -1,13 +1,12 @@
 import { CHECKSUM_SIZE } from "../checksum/mod.ts";
 import { below, describe, describeAll, MetadataError } from "../errors/mod.ts";
-import type { NamedConfiguration } from "../metadata/mod.ts";
-import {
-  FILE_RECORD_SIZE,
-  parseShardLayout,
-  shardIndexSize,
-} from "../shards/mod.ts";
+import { FILE_RECORD_SIZE, shardIndexSize } from "../shards/mod.ts";
 import type { Part } from "../splitter/mod.ts";
-import { type ArrayStorage, sizeTogether } from "./array_storage.ts";
+import {
+  type ChunkLevel,
+  type ParsedArray,
+  sizeTogether,
+} from "./parsed_array.ts";
 
 /**
  * Resolves parts in short notation: `".header:64"` is a part of 64 bytes,
@@ -15,16 +14,14 @@ import { type ArrayStorage, sizeTogether } from "./array_storage.ts";
  * appends, and any other text the key suffix of the part without a size.
  *
  * @param parts Parts in either form.
- * @param codecs The array's codecs, written out.
- * @param chunkShape The shape of a stored chunk; of a shard if the array has shards.
+ * @param chunk How the array's chunks are encoded.
  * @throws {TypeError} If a part is neither a string nor an object.
  * @throws {RangeError} If `.index` or `.crc32c` is not where the codecs write the
  * index or the checksum, or more than one part has no size.
  */
 export function resolveParts(
   parts: readonly (string | Part)[],
-  codecs: readonly NamedConfiguration[],
-  chunkShape: readonly number[],
+  chunk: ChunkLevel,
 ): Part[] {
   if (!Array.isArray(parts)) {
     throw new TypeError(
@@ -34,37 +31,29 @@ export function resolveParts(
     );
   }
   const resolved = parts.map((part: string | Part, place): Part => {
-    if (typeof part !== "string") return part;
-    if (part.endsWith(".index")) {
-      const size = indexSize(part, place, parts, codecs, chunkShape);
-      return { keySuffix: part, size };
+    if (isIndex(part)) {
+      assertIndexPlace(part, place, parts, chunk);
+      return { keySuffix: part, size: shardIndexSize(chunk.shard!.layout) };
     }
-    if (part.endsWith(".crc32c")) {
-      assertChecksumPart(part, place, parts.length, codecs);
+    if (isChecksum(part)) {
+      assertChecksumPlace(part, place, parts.length, chunk);
       return { keySuffix: part, size: CHECKSUM_SIZE };
     }
-    return parsePart(part);
+    return typeof part === "string" ? parsePart(part) : part;
   });
   assertOneUnsized(resolved);
-  assertRest(parts);
+  assertRoomForChunks(parts);
   return resolved;
 }
 
-/** Refuses parts that leave no room for anything but an index and a checksum. */
-function assertRest(parts: readonly (string | Part)[]): void {
-  const isIndex = (part: string | Part | undefined) =>
-    typeof part === "string" && part.endsWith(".index");
-  const isChecksum = (part: string | Part) =>
-    typeof part === "string" && part.endsWith(".crc32c");
-  const hasRest = parts.some((part) => !isIndex(part) && !isChecksum(part));
-  if (hasRest || !parts.some(isIndex)) return;
-  throw new RangeError(
-    `${parts.length === 1 ? "Part" : "Parts"} ${
-      describeAll(parts as string[])
-    } ${
-      parts.length === 1 ? "has" : "have"
-    } no room for the inner chunks of a shard; expected a part without a size, such as ["", ".index"]`,
-  );
+/** Whether a part is the index of a shard, in short notation. */
+function isIndex(part: string | Part): part is string {
+  return typeof part === "string" && part.endsWith(".index");
+}
+
+/** Whether a part is the checksum of a chunk, in short notation. */
+function isChecksum(part: string | Part): part is string {
+  return typeof part === "string" && part.endsWith(".crc32c");
 }
 
 function parsePart(text: string): Part {
@@ -79,70 +68,66 @@ function parsePart(text: string): Part {
   );
 }
 
-function indexSize(
+/** Refuses a part for the index of a shard at another place than that of the index. */
+function assertIndexPlace(
   part: string,
   place: number,
   parts: readonly (string | Part)[],
-  codecs: readonly NamedConfiguration[],
-  chunkShape: readonly number[],
-): number {
-  const [sharding, ...others] = codecs;
-  if (sharding?.name !== "sharding_indexed") {
+  { shard }: ChunkLevel,
+): void {
+  const named = `Part ${describe(part)}`;
+  if (shard === undefined) {
+    const isOnly = parts.every((each) => each === "" || each === part);
+    const needless = isOnly ? 'the option "parts"' : "that part";
     throw new RangeError(
-      `Part ${
-        describe(part)
-      } is for the index of a shard, and the array has no shards; leave out ${
-        parts.every((each) => each === "" || each === part)
-          ? 'the option "parts"'
-          : "that part"
-      }, or give a shardShape`,
+      `${named} is for the index of a shard, and the array has no shards; leave out ${needless}, or give a shardShape`,
     );
   }
-  const layout = parseShardLayout(sharding, chunkShape);
-  const isStart = layout.indexLocation === "start";
+  const { layout: { indexLocation }, after } = shard;
   // Behind the shard there may be its checksum, and nothing else of a known length.
-  const after = others.every(({ name }) => name === "crc32c")
-    ? others.length
-    : Infinity;
-  const expected = isStart ? 0 : parts.length - 1 - after;
-  if (place === expected) return shardIndexSize(layout);
+  if (indexLocation === "end" && !areChecksums(after)) {
+    throw new RangeError(
+      `${named} cannot hold the index of a shard which other codecs encode again, ${
+        describe(after.map(({ name }) => name))
+      }`,
+    );
+  }
+  const isStart = indexLocation === "start";
+  if (place === (isStart ? 0 : parts.length - 1 - after.length)) return;
+  const last = after.length === 0
+    ? "the last part"
+    : 'the last part before ".crc32c"';
   throw new RangeError(
-    after === Infinity
-      ? `Part ${
-        describe(part)
-      } cannot hold the index of a shard which other codecs encode again, ${
-        describe(others.map(({ name }) => name))
-      }`
-      : `Part ${describe(part)} is number ${
-        place + 1
-      } of ${parts.length}, and the index is at the ${layout.indexLocation} of the shard; expected it as ${
-        isStart
-          ? "the first part"
-          : after === 0
-          ? "the last part"
-          : 'the last part before ".crc32c"'
-      }, or indexLocation ${describe(isStart ? "end" : "start")}`,
+    `${named} is number ${
+      place + 1
+    } of ${parts.length}, and the index is at the ${indexLocation} of the shard; expected it as ${
+      isStart ? "the first part" : last
+    }, or indexLocation ${describe(isStart ? "end" : "start")}`,
   );
 }
 
-function assertChecksumPart(
+function areChecksums(codecs: readonly { readonly name: string }[]): boolean {
+  return codecs.every(({ name }) => name === "crc32c");
+}
+
+/** Refuses a part for the checksum of a chunk where the codecs write none. */
+function assertChecksumPlace(
   part: string,
   place: number,
   count: number,
-  codecs: readonly NamedConfiguration[],
+  { codecs }: ChunkLevel,
 ): void {
   const last = codecs.at(-1)?.name;
   if (last !== "crc32c") {
+    const advice = last === "sharding_indexed"
+      ? 'a shard\'s own checksum is the last 4 bytes of its index, in the part ".index"'
+      : 'expected "crc32c" as the last one';
     throw new RangeError(
       `Part ${
         describe(part)
       } is for the checksum that the codec "crc32c" appends to a chunk, and the last codec is ${
         describe(last)
-      }; ${
-        last === "sharding_indexed"
-          ? 'a shard\'s own checksum is the last 4 bytes of its index, in the part ".index"'
-          : 'expected "crc32c" as the last one'
-      }`,
+      }; ${advice}`,
     );
   }
   if (place === count - 1) return;
@@ -154,24 +139,38 @@ function assertChecksumPart(
 }
 
 function assertOneUnsized(parts: readonly Part[]): void {
-  const unsized = parts.filter((part) =>
-    typeof part?.keySuffix === "string" && part.size === undefined
-  );
-  const [first, second] = unsized;
-  if (second === undefined) return;
-  if (first!.keySuffix === second.keySuffix) {
+  const [first, second] = parts
+    .filter((part) =>
+      typeof part?.keySuffix === "string" && part.size === undefined
+    )
+    .map(({ keySuffix }) => keySuffix);
+  if (first === undefined || second === undefined) return;
+  if (first === second) {
     throw new RangeError(
       `Expected parts with different key suffixes, found ${
-        describe(second.keySuffix)
+        describe(second)
       } twice`,
     );
   }
   throw new RangeError(
-    `Parts ${describe(first!.keySuffix)} and ${
-      describe(second.keySuffix)
+    `Parts ${describe(first)} and ${
+      describe(second)
     } have no size, where one part at most may have none; give a size in bytes, such as ${
-      describe(`${first!.keySuffix || second.keySuffix}:64`)
+      describe(`${first || second}:64`)
     }`,
+  );
+}
+
+/** Refuses parts that leave no room for anything but an index and a checksum. */
+function assertRoomForChunks(parts: readonly (string | Part)[]): void {
+  const isFull = parts.every((part) => isIndex(part) || isChecksum(part));
+  if (!isFull || !parts.some(isIndex)) return;
+  const subject = parts.length === 1 ? "Part" : "Parts";
+  const verb = parts.length === 1 ? "has" : "have";
+  throw new RangeError(
+    `${subject} ${
+      describeAll(parts as string[])
+    } ${verb} no room for the inner chunks of a shard; expected a part without a size, such as ["", ".index"]`,
   );
 }
 
@@ -181,47 +180,38 @@ function assertOneUnsized(parts: readonly Part[]): void {
  * index, and parts that together are shorter than the index. Any other division is allowed,
  * since `concat-parts` may divide a chunk anywhere.
  *
- * @param storage The array's storage.
- * @param codecs The array's codecs, written out.
  * @throws {MetadataError} With the place of the size or of the list of parts.
  */
-export function assertIndexPart(
-  { transformers, chunkShape }: ArrayStorage,
-  codecs: readonly NamedConfiguration[],
-): void {
-  const [sharding, ...after] = codecs;
-  const [parts, ...inner] = transformers.filter((each) => each !== undefined);
+export function assertIndexPart({ metadata, parts, chunk }: ParsedArray): void {
+  const places = (metadata.storage_transformers ?? []).flatMap((each, i) =>
+    typeof each === "object" && each.name === "concat-parts" ? [i] : []
+  );
+  const { shard } = chunk;
   // Stacked transformers divide parts again, and other codecs move the index.
-  const isKnown = sharding?.name === "sharding_indexed" &&
-    inner.length === 0 &&
-    after.every(({ name }) => name === "crc32c");
-  if (!isKnown || parts === undefined) return;
-  const layout = parseShardLayout(sharding, chunkShape);
+  if (places.length !== 1 || !shard || !areChecksums(shard.after)) return;
   const index: IndexPlace = {
-    size: shardIndexSize(layout),
-    isAtStart: layout.indexLocation === "start",
-    checksumsAfter: after.length,
-    hasChecksum: layout.indexHasChecksum,
+    size: shardIndexSize(shard.layout),
+    isAtStart: shard.layout.indexLocation === "start",
+    checksumsAfter: CHECKSUM_SIZE * shard.after.length,
+    ownChecksum: shard.layout.indexHasChecksum ? CHECKSUM_SIZE : 0,
   };
-  const at = transformers.indexOf(parts);
-  below(`/storage_transformers/${at}/configuration/parts`, () => {
+  below(`/storage_transformers/${places[0]}/configuration/parts`, () => {
     assertLongEnough(parts, index);
-    parts.forEach((part, i) => {
-      if (part.size === undefined || !part.keySuffix.endsWith(".index")) return;
+    for (const [i, { keySuffix, size }] of parts.entries()) {
+      if (size === undefined || !keySuffix.endsWith(".index")) continue;
       assertHolds(parts, i, index);
-    });
+    }
   });
 }
 
-/** The place of the index in a chunk. */
+/** The place of the index in a chunk. All sizes are in bytes. */
 interface IndexPlace {
-  /** The size of the index in bytes. */
   readonly size: number;
   readonly isAtStart: boolean;
-  /** The number of checksums that codecs append to the shard. */
+  /** The size of the checksums that codecs append to the shard. */
   readonly checksumsAfter: number;
-  /** Whether the index ends with its own checksum. */
-  readonly hasChecksum: boolean;
+  /** The size of the checksum at the end of the index. */
+  readonly ownChecksum: number;
 }
 
 function assertLongEnough(
@@ -229,7 +219,7 @@ function assertLongEnough(
   { size, checksumsAfter }: IndexPlace,
 ): void {
   const sum = sizeTogether(parts);
-  const least = size + CHECKSUM_SIZE * checksumsAfter;
+  const least = size + checksumsAfter;
   if (sum === undefined || sum >= least) return;
   throw new MetadataError(
     `The parts hold ${sum} bytes, where the index of a shard alone takes ${least}; expected larger parts, or one without a size`,
@@ -240,35 +230,50 @@ function assertLongEnough(
 function assertHolds(
   parts: readonly Part[],
   i: number,
-  { size, isAtStart, checksumsAfter, hasChecksum }: IndexPlace,
+  index: IndexPlace,
 ): void {
+  const { size, isAtStart, checksumsAfter } = index;
   const { keySuffix, size: partSize } = parts[i]!;
-  const between = sizeTogether(
-    isAtStart ? parts.slice(0, i) : parts.slice(i + 1),
-  );
-  const checksums = isAtStart ? 0 : CHECKSUM_SIZE * checksumsAfter;
-  const own = hasChecksum ? CHECKSUM_SIZE : 0;
-  // The part ends, or starts, where the entries of the index do. Adopted files have a
-  // record before them.
-  const isHeld = between !== undefined &&
-    (isAtStart
-      ? between === 0 && (partSize === size || partSize === size - own)
-      : between <= checksums + own && between % CHECKSUM_SIZE === 0 &&
-        [0, FILE_RECORD_SIZE].some((record) =>
-          between + partSize! === size + checksums + record
-        ));
+  const isHeld = isAtStart
+    ? holdsFirst(partSize!, sizeTogether(parts.slice(0, i)), index)
+    : holdsLast(partSize!, sizeTogether(parts.slice(i + 1)), index);
   if (isHeld) return;
-  const place = isAtStart
-    ? "first"
-    : checksums > 0
-    ? `last before ${checksums} bytes of checksums`
+  const end = checksumsAfter > 0
+    ? `last before ${checksumsAfter} bytes of checksums`
     : "last";
   throw new MetadataError(
     `Part ${describe(keySuffix)} is number ${
       i + 1
     } of ${parts.length} and holds ${partSize} bytes, where the index of a shard takes ${size} bytes at its ${
       isAtStart ? "start" : "end"
-    }; expected it as the ${place} part with that size`,
+    }; expected it as the ${isAtStart ? "first" : end} part with that size`,
     `/${i}/size`,
   );
+}
+
+/** Whether a part ends where the entries of an index at the start of shards do, or its checksum. */
+function holdsFirst(
+  partSize: number,
+  sizeBefore: number | undefined,
+  { size, ownChecksum }: IndexPlace,
+): boolean {
+  return sizeBefore === 0 &&
+    (partSize === size || partSize === size - ownChecksum);
+}
+
+/**
+ * Whether a part starts where an index at the end of shards does, or the record before it,
+ * which adopted files have. The checksums may lie in parts of their own.
+ */
+function holdsLast(
+  partSize: number,
+  sizeAfter: number | undefined,
+  { size, checksumsAfter, ownChecksum }: IndexPlace,
+): boolean {
+  if (sizeAfter === undefined) return false;
+  return sizeAfter <= checksumsAfter + ownChecksum &&
+    sizeAfter % CHECKSUM_SIZE === 0 &&
+    [0, FILE_RECORD_SIZE].some((record) =>
+      sizeAfter + partSize === size + checksumsAfter + record
+    );
 }

@@ -1,5 +1,4 @@
-import { countOfGrid, storageOf } from "../arrays/mod.ts";
-import { flattenLayers } from "../concat_parts/mod.ts";
+import { countOfGrid, parseArray } from "../arrays/mod.ts";
 import type {
   Conversion,
   ConvertedArray,
@@ -201,12 +200,12 @@ export function printLayouts(
   io: Io,
 ): void {
   for (const { path, metadata, chunks, recoded } of arrays) {
-    const { keyEncoding, layers } = storageOf(metadata);
-    const first = keyEncoding.encode(metadata.shape.map(() => 0));
+    const array = parseArray(metadata);
+    const first = array.keys.encode(metadata.shape.map(() => 0));
     const made = recoded?.chunks ?? chunks;
     const count = made === undefined ? "chunks" : unitsText(made, "chunk");
     io.print(`/${path}  ${count}, such as`);
-    const parts = flattenLayers(layers).parts.map(({ keySuffix, size }) => ({
+    const parts = array.parts.map(({ keySuffix, size }) => ({
       key: first + keySuffix,
       size: size === undefined ? "" : countText(size),
       holds: "",

@@ -1,11 +1,5 @@
-import { type ArrayStorage, storageOf } from "../arrays/mod.ts";
-import { flattenLayers } from "../concat_parts/mod.ts";
-import {
-  below,
-  describe,
-  type OptionRule,
-  type OptionRules,
-} from "../errors/mod.ts";
+import { parseArray, type ParsedArray } from "../arrays/mod.ts";
+import { describe, type OptionRule, type OptionRules } from "../errors/mod.ts";
 import {
   type ArrayMetadata,
   isWhole,
@@ -16,7 +10,6 @@ import { joinBytes } from "../runtime/mod.ts";
 import {
   encodeFileRecord,
   FILE_RECORD_SIZE,
-  parseShardLayout,
   type ShardContainer,
   shardIndexSize,
   type ShardLayout,
@@ -24,7 +17,7 @@ import {
 
 /** An array whose shards can be files of another format. All shapes are in elements. */
 export interface ShardFiles {
-  readonly storage: ArrayStorage;
+  readonly array: ParsedArray;
   readonly layout: ShardLayout;
   /** The shape of inner chunks. */
   readonly innerShape: readonly number[];
@@ -55,33 +48,25 @@ export function parseShardFiles(
   document: unknown,
   format: FileFormat,
 ): ShardFiles {
-  const storage = storageOf(document);
-  const [codec, ...others] = storage.metadata.codecs as readonly unknown[];
-  const isSharded =
-    (codec as { name?: unknown } | undefined)?.name === "sharding_indexed";
-  if (!isSharded || others.length > 0) {
+  const array = parseArray(document);
+  const { shard } = array.chunk;
+  if (shard === undefined || shard.after.length > 0) {
     throw new RangeError(
       `Expected an array with "sharding_indexed" as its only codec, since the ${format.pieces} of a ${format.name} are inner chunks: give arrayMetadata a shardShape`,
     );
   }
-  const layout = below(
-    "/codecs/0",
-    () => parseShardLayout(codec, storage.chunkShape),
-  );
+  const { layout, inner } = shard;
   if (layout.indexLocation === "start") {
     throw new RangeError(
       `Expected the index at the end of shards, since a shard begins with the ${format.name}, found it at the start: set index_location to "end"`,
     );
   }
-  const { configuration } = codec as {
-    configuration: { chunk_shape: number[]; codecs: unknown[] };
-  };
   return {
-    storage,
+    array,
     layout,
-    innerShape: configuration.chunk_shape,
-    innerCodecs: configuration.codecs,
-    ...indexPlace(storage, layout, format),
+    innerShape: inner.shape,
+    innerCodecs: inner.codecs,
+    ...indexPlace(array, layout, format),
   };
 }
 
@@ -102,11 +87,10 @@ export function withFileRecord(
 
 /** The place of the index beside the file. Refuses parts that would divide the file. */
 function indexPlace(
-  { layers }: ArrayStorage,
+  { parts }: ParsedArray,
   layout: ShardLayout,
   format: FileFormat,
 ): Pick<ShardFiles, "indexAfter" | "hasRecord"> {
-  const { parts } = flattenLayers(layers);
   const place = parts.findIndex(({ size }) => size === undefined);
   const isAlone = parts.filter(({ size }) => size === undefined).length === 1;
   const after = parts.slice(place + 1)

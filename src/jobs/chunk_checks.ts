@@ -1,4 +1,4 @@
-import { storageOf } from "../arrays/mod.ts";
+import type { ChunkLevel as ArrayLevel, ParsedArray } from "../arrays/mod.ts";
 import {
   assertChecksum,
   CHECKSUM_SIZE,
@@ -12,17 +12,12 @@ import {
 } from "../codecs/mod.ts";
 import { isAdopted } from "../containers/mod.ts";
 import { DamageError, describe } from "../errors/mod.ts";
-import {
-  type ArrayMetadata,
-  namedCodecs,
-  type NamedConfiguration,
-} from "../metadata/mod.ts";
+import type { NamedConfiguration } from "../metadata/mod.ts";
 import {
   assertFileSize,
   decodeFileRecord,
   decodeShardIndex,
   FILE_RECORD_SIZE,
-  parseShardLayout,
   shardIndexSize,
   type ShardLayout,
 } from "../shards/mod.ts";
@@ -46,15 +41,12 @@ export interface ChunkChecks {
 }
 
 /** Finds the checksums of the chunks of an array. */
-export function checksOf(
-  metadata: ArrayMetadata,
-  chunkShape: readonly number[],
-): ChunkChecks {
-  const { codecs, shards } = chunkLevel(metadata.codecs, chunkShape, "");
+export function checksOf({ chunk, parts }: ParsedArray): ChunkChecks {
+  const { codecs, shards } = chunkLevel(chunk, "");
   const hasChecksum = endsWithChecksum(codecs);
   if (!shards?.layout.indexHasChecksum) return { hasChecksum };
   const isFile = shards.checksumsSize === 0 &&
-    isAdopted(storageOf(metadata), shards.layout);
+    isAdopted(parts, shards.layout);
   return { hasChecksum, shards, recordSize: isFile ? FILE_RECORD_SIZE : 0 };
 }
 
@@ -229,31 +221,24 @@ export interface ShardLevel {
 }
 
 /**
- * Parses the codecs of an array, and those of inner chunks.
+ * Returns how the chunks of an array are encoded, as far as they can be verified.
  *
- * @param shape The shape of a chunk, in elements.
  * @param dataType The name of the data type; empty if the lengths of chunks do not matter.
  */
 export function chunkLevel(
-  codecs: readonly (string | NamedConfiguration)[],
-  shape: readonly number[],
+  { codecs, shape, shard }: ArrayLevel,
   dataType: string,
 ): ChunkLevel {
-  const named = namedCodecs(codecs);
-  const level = { codecs: named, ...storedForm(named, { dataType, shape }) };
-  const [first, ...others] = named;
-  const isFound = first?.name === "sharding_indexed" &&
-    others.every(({ name }) => name === "crc32c");
-  if (!isFound) return { ...level, size: sizeOf(level), shards: undefined };
-  const layout = parseShardLayout(first, shape);
-  const { codecs: inner, chunk_shape } = first.configuration as {
-    codecs: NamedConfiguration[];
-    chunk_shape: number[];
-  };
+  const level = { codecs, ...storedForm(codecs, { dataType, shape }) };
+  const isFound = shard?.after.every(({ name }) => name === "crc32c") ?? false;
+  if (!shard || !isFound) {
+    return { ...level, size: sizeOf(level), shards: undefined };
+  }
+  const { layout, inner, after } = shard;
   const shards = {
     layout,
-    checksumsSize: CHECKSUM_SIZE * others.length,
-    inner: chunkLevel(inner, chunk_shape, level.dataType),
+    checksumsSize: CHECKSUM_SIZE * after.length,
+    inner: chunkLevel(inner, level.dataType),
   };
   return { ...level, size: undefined, shards };
 }

@@ -1,6 +1,10 @@
-import { ArrayChunks, ChunkList, countOfGrid } from "../arrays/mod.ts";
+import {
+  ArrayChunks,
+  ChunkList,
+  countOfGrid,
+  parsedArrayOf,
+} from "../arrays/mod.ts";
 import { CHECKSUM_SIZE } from "../checksum/mod.ts";
-import { flattenLayers } from "../concat_parts/mod.ts";
 import { DamageError, inDocument, MetadataError } from "../errors/mod.ts";
 import {
   type ArrayMetadata,
@@ -365,10 +369,10 @@ function open(place: Place, { path, document, v2Documents }: Node): OpenArray {
   const key = documentKey(place, path);
   return inDocument(key, describeStore(place.store), () => {
     const chunks = new ArrayChunks(place.store, pathIn(place, path), document);
-    const { metadata, chunkShape } = chunks;
-    const keys = new ArrayKeys(metadata, rootIn(place, path));
-    const level = chunkLevel(metadata.codecs, chunkShape, "");
-    const { parts } = flattenLayers(keys.storage.layers);
+    const array = parsedArrayOf(chunks);
+    const { parts } = array;
+    const keys = new ArrayKeys(array, rootIn(place, path));
+    const level = chunkLevel(array.chunk, "");
     const stored = new ChunkList(chunks.gridShape.length);
     const zarrFormat = v2Documents.length > 0 ? 2 : 3;
     return { path, zarrFormat, chunks, keys, parts, level, stored };

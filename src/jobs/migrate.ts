@@ -1,4 +1,4 @@
-import { storageOf } from "../arrays/mod.ts";
+import { parseArray } from "../arrays/mod.ts";
 import {
   BOOLEAN,
   checkOptions,
@@ -342,7 +342,7 @@ async function kindOfV2(
 /** Throws if a document is that of an array that does not open. */
 function assertOpens(bytes: Uint8Array): void {
   const document = parseZarrJson(bytes);
-  if (isArrayDocument(document)) storageOf(document);
+  if (isArrayDocument(document)) parseArray(document);
 }
 
 /** The most refused nodes that a message names. */

@@ -95,12 +95,6 @@ interface ParsedArrayMetadata {
   readonly gridShape: readonly number[];
 }
 
-/** Options of {@linkcode parseArrayMetadata}. */
-export interface MetadataForm {
-  /** Whether the data type, the fill value and the codecs are in their final form. Default: `true`. */
-  readonly isComplete?: boolean;
-}
-
 /** The greatest number of dimensions; zarr-python has 64. */
 export const MOST_DIMENSIONS = 256;
 
@@ -108,11 +102,13 @@ export const MOST_DIMENSIONS = 256;
  * Checks array metadata. Chunk key encodings, storage transformers and shards are checked
  * elsewhere. The fill value and the codec from array to bytes may be missing.
  *
+ * @param complete Completes the data type, the fill value and the codecs before they are
+ * checked. By default, they stay as they are.
  * @throws {MetadataError} If a member is missing, unknown or not valid.
  */
 export function parseArrayMetadata(
   document: unknown,
-  { isComplete = true }: MetadataForm = {},
+  complete: (document: Members) => Members = (document) => document,
 ): ParsedArrayMetadata {
   const what = "array metadata";
   if (!isMembers(document)) refuse(`${what} to be an object`, document);
@@ -146,9 +142,7 @@ export function parseArrayMetadata(
   );
   checkAttributes(document.attributes);
   checkDimensionNames(document.dimension_names, shape.length);
-  const metadata = isComplete
-    ? checkElements(document, shape.length)
-    : document;
+  const metadata = checkElements(complete(document), shape.length);
   return {
     metadata: metadata as unknown as ArrayMetadata,
     chunkShape,

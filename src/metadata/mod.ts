@@ -2,7 +2,6 @@
 export {
   type ArrayMetadata,
   ceilDivide,
-  type MetadataForm,
   MOST_DIMENSIONS,
   namedCodecs,
   parseArrayMetadata,

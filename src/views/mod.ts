@@ -6,7 +6,7 @@ export {
   type MapKeysOptions,
   type MappedStore,
 } from "./map_keys.ts";
-export { PLAIN, PLAIN_KEYS, plainView } from "./plain_view.ts";
+export { isTranslated, PLAIN, PLAIN_KEYS, plainView } from "./plain_view.ts";
 export { type PlainStore, StoreView } from "./store_view.ts";
 export {
   gridCoordinates,

@@ -1,3 +1,4 @@
+import { parseArray } from "../arrays/mod.ts";
 import { isArrayDocument, isMembers, type Members } from "../metadata/mod.ts";
 import { assertStore, type Store } from "../stores/mod.ts";
 import { type PlainStore, StoreView } from "./store_view.ts";
@@ -84,7 +85,7 @@ export const PLAIN: Translation = {
 
   open(store, root, document) {
     return isTranslated(document)
-      ? new PlainArray(store, root, document)
+      ? new PlainArray(store, root, parseArray(document))
       : undefined;
   },
 };

@@ -1,4 +1,9 @@
-import { ArrayStorage, readDocument, unsizedPart } from "../arrays/mod.ts";
+import {
+  chunksOf,
+  type ParsedArray,
+  readDocument,
+  unsizedPart,
+} from "../arrays/mod.ts";
 import { DefaultChunkKeyEncoding } from "../chunk_key_encoding/mod.ts";
 import { describe, inDocument } from "../errors/mod.ts";
 import { parseZarrJson } from "../metadata/mod.ts";
@@ -276,13 +281,13 @@ export class PlainArray implements TranslatedArray {
   readonly store: Store;
   /** The store of parts. */
   readonly #parts: Store;
-  readonly #storage: ArrayStorage;
+  readonly #array: ParsedArray;
 
-  constructor(store: Store, root: string, document: unknown) {
+  constructor(store: Store, root: string, array: ParsedArray) {
     this.root = root;
     this.#parts = store;
-    this.#storage = new ArrayStorage(document);
-    this.store = this.#storage.transform(store, root);
+    this.#array = array;
+    this.store = chunksOf(store, root, array);
   }
 
   /** The size of all head parts in bytes; 0 if every part has a size. */
@@ -292,12 +297,12 @@ export class PlainArray implements TranslatedArray {
 
   /** The first unsized part of each chunk, or the chunk if it has no parts; `null` if every part has a size. */
   get body(): ShardBody | null {
-    const part = unsizedPart(this.#storage.layers);
+    const part = unsizedPart(this.#array.parts);
     return part ? { store: this.#parts, ...part } : null;
   }
 
   get gridShape(): readonly number[] {
-    return this.#storage.gridShape;
+    return this.#array.gridShape;
   }
 
   placeOf(plainKey: string): Place | undefined {
@@ -308,7 +313,7 @@ export class PlainArray implements TranslatedArray {
   /** Returns the store of whole chunks, and the key of a chunk in it. */
   at(coordinates: readonly number[]): Place {
     const key: StoreKey = `${this.root as StoreKey}/${
-      this.#storage.keyEncoding.encode(coordinates)
+      this.#array.keys.encode(coordinates)
     }`;
     assertStoreKey(key); // Registered encodings may return any text.
     return { store: this.store, key };
@@ -330,7 +335,7 @@ export class PlainArray implements TranslatedArray {
   ): AsyncGenerator<number[] | StoreKey> {
     const root: StoreKey = `${this.root as StoreKey}/`;
     for await (const key of this.store.list!(root, options)) {
-      yield this.#storage.coordinatesOf(key.slice(root.length)) ?? key;
+      yield this.#array.coordinatesOf(key.slice(root.length)) ?? key;
     }
   }
 }

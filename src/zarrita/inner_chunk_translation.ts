@@ -1,4 +1,4 @@
-import { ArrayStorage } from "../arrays/mod.ts";
+import { parseArray } from "../arrays/mod.ts";
 import { MetadataError } from "../errors/mod.ts";
 import {
   assertNodeDocument,
@@ -12,12 +12,18 @@ import {
   withNumbers,
 } from "../metadata/mod.ts";
 import { halfToNumber } from "../runtime/mod.ts";
-import { PLAIN, PLAIN_KEYS, type Translation } from "../views/mod.ts";
+import {
+  isTranslated,
+  PLAIN,
+  PLAIN_KEYS,
+  PlainArray,
+  type Translation,
+} from "../views/mod.ts";
 import {
   innermostCodecs,
-  parseShardLevels,
   ShardedArray,
   type ShardLevels,
+  shardLevelsOf,
 } from "./sharded_array.ts";
 
 /**
@@ -51,18 +57,23 @@ export const INNER_CHUNKS: Translation = {
   },
 
   open(store, root, document) {
-    checkNode(document);
-    const levels = parseShardLevels(document);
-    return levels && isMembers(document)
-      ? new ShardedArray(store, root, document, levels)
-      : PLAIN.open(store, root, document);
+    if (isGroupDocument(document)) {
+      assertNodeDocument(document);
+      return undefined;
+    }
+    const array = parseArray(document); // Throws what `openArrayChunks` throws.
+    const levels = shardLevelsOf(array);
+    if (levels) return new ShardedArray(store, root, array, levels);
+    return isTranslated(document)
+      ? new PlainArray(store, root, array)
+      : undefined;
   },
 };
 
 /** Refuses a document that zarrita would read as a group, or with wrong elements. */
 function checkNode(document: unknown): void {
   if (isGroupDocument(document)) assertNodeDocument(document);
-  else new ArrayStorage(document); // Throws what `openArrayChunks` throws.
+  else parseArray(document); // Throws what `openArrayChunks` throws.
 }
 
 /** The members about chunks that are shown in another form than they are stored in. */
@@ -114,7 +125,7 @@ function shownDataType(dataType: unknown): string | undefined {
  */
 function readableLevels(array: Members): ShardLevels | undefined {
   try {
-    return parseShardLevels(withNumbers(array));
+    return shardLevelsOf(parseArray(withNumbers(array)));
   } catch (error) {
     if (error instanceof MetadataError) return undefined;
     throw error;

@@ -15,8 +15,8 @@ export {
 } from "./set_sharded.ts";
 export {
   innermostCodecs,
-  parseShardLevels,
   ShardedArray,
+  shardLevelsOf,
 } from "./sharded_array.ts";
 export type { GetShardedOptions, ReadProgress } from "./sharded_read.ts";
 export {

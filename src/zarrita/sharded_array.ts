@@ -1,19 +1,13 @@
+import type { ChunkLevel, ParsedArray } from "../arrays/mod.ts";
 import { DefaultChunkKeyEncoding } from "../chunk_key_encoding/mod.ts";
 import { type ChunkRows, chunkRows, noteKey } from "../codecs/mod.ts";
-import { below, describe, MetadataError, pointer } from "../errors/mod.ts";
-import {
-  ceilDivide,
-  isArrayDocument,
-  type Members,
-  parseArrayMetadata,
-  parseExtension,
-} from "../metadata/mod.ts";
+import { describe, MetadataError } from "../errors/mod.ts";
+import { ceilDivide, type NamedConfiguration } from "../metadata/mod.ts";
 import { ownBytes, rejectOnAbort } from "../runtime/mod.ts";
 import {
   type ChunkBase,
   InnerChunks,
   type InnerPath,
-  parseShardLayout,
   ShardChanges,
   type ShardLayout,
 } from "../shards/mod.ts";
@@ -76,22 +70,21 @@ export class ShardedArray implements TranslatedArray {
   constructor(
     store: Store,
     root: string,
-    document: Members,
+    array: ParsedArray,
     levels: ShardLevels,
   ) {
     this.root = root;
     this.levels = levels;
-    this.#shards = new PlainArray(store, root, document);
+    this.#shards = new PlainArray(store, root, array);
     this.#changes = ShardChanges.of(store, root);
-    this.inner = innerChunks(store, root, document, () => {
+    this.inner = innerChunks(store, root, array, () => {
       const { headSize, body, store: shards } = this.#shards;
       const changes = this.#changes;
       const options = { headSize, body, changes };
       return new InnerChunks(shards, levels.layouts, options);
     });
     this.refresh(); // Other programs may have changed the shards.
-    this.#codecs = innermostCodecs(document.codecs)
-      .map((codec) => parseExtension(codec, "codec").name);
+    this.#codecs = levels.codecs.map(({ name }) => name);
     this.#codecsNeedKeys = this.#codecs
       .some((name) => !OTHER_CODECS.includes(name));
   }
@@ -316,7 +309,7 @@ const latest = new WeakMap<Store, Map<string, Latest>>();
 function innerChunks(
   store: Store,
   root: string,
-  { attributes: _, ...metadata }: Members,
+  { metadata: { attributes: _, ...metadata } }: ParsedArray,
   create: () => InnerChunks,
 ): InnerChunks {
   const arrays = latest.get(store) ?? new Map<string, Latest>();
@@ -392,6 +385,8 @@ const MOST_CHUNKS = 2 ** 20;
 export interface ShardLevels {
   /** The layouts of the shards, of the shards nested in them, and so on. */
   readonly layouts: readonly ShardLayout[];
+  /** The codecs of the innermost chunks. */
+  readonly codecs: readonly NamedConfiguration[];
   /** The shape of the innermost chunks, in elements. */
   readonly chunkShape: readonly number[];
   /** The array's shape, in elements. */
@@ -400,72 +395,69 @@ export interface ShardLevels {
   readonly gridShape: readonly number[];
 }
 
-/** Parses the shards of an array; `undefined` for an array without shards or another node. */
-export function parseShardLevels(document: unknown): ShardLevels | undefined {
-  if (!isArrayDocument(document) || !isSharded(document.codecs)) {
-    return undefined;
-  }
-  const { metadata } = parseArrayMetadata(document);
-  const { chunk_shape } = metadata.chunk_grid.configuration!;
+/**
+ * Returns the shards of an array whose inner chunks can be read by ranges; `undefined` for
+ * an array without shards.
+ *
+ * @throws {MetadataError} If other codecs stand beside those of shards, or an index would
+ * need too much memory.
+ */
+export function shardLevelsOf(
+  { shape, chunk }: ParsedArray,
+): ShardLevels | undefined {
+  if (!isSharded(chunk)) return undefined;
   const layouts: ShardLayout[] = [];
-  let chunkShape = chunk_shape as number[];
-  let codecs: unknown[] = document.codecs;
+  let level = chunk;
   let path = "/codecs";
-  while (isSharded(codecs)) {
-    assertAlone(codecs, path);
-    path = pointer(path, 0);
-    const [codec] = codecs;
-    layouts.push(below(path, () => {
-      const layout = parseShardLayout(codec, chunkShape);
-      assertCount(layout);
-      return layout;
-    }));
-    const { configuration } = parseExtension(codec, "codec");
-    chunkShape = configuration.chunk_shape as number[];
-    codecs = configuration.codecs as unknown[];
-    path += "/configuration/codecs";
+  while (isSharded(level)) {
+    assertAlone(level, path);
+    const { layout, inner } = level.shard!;
+    assertCount(layout, `${path}/0/configuration/chunk_shape`);
+    layouts.push(layout);
+    level = inner;
+    path += "/0/configuration/codecs";
   }
-  const { shape } = metadata;
+  const { shape: chunkShape, codecs } = level;
   const gridShape = shape.map((length, i) =>
     ceilDivide(length, chunkShape[i]!)
   );
-  return { layouts, chunkShape, shape, gridShape };
+  return { layouts, codecs, chunkShape, shape, gridShape };
 }
 
 /** The codecs of the innermost chunks, from valid metadata. */
 export function innermostCodecs(codecs: unknown): readonly unknown[] {
-  return isSharded(codecs)
-    ? innermostCodecs(codecs[0].configuration.codecs)
-    : codecs as unknown[];
+  const sharding = (codecs as unknown[]).find((codec) =>
+    (codec as { name?: unknown } | null)?.name === SHARDING
+  );
+  if (sharding === undefined) return codecs as unknown[];
+  const { configuration } = sharding as {
+    configuration: { codecs: unknown[] };
+  };
+  return innermostCodecs(configuration.codecs);
 }
 
-// deno-lint-ignore no-explicit-any -- checked by the parsers
-function isSharded(codecs: unknown): codecs is any[] {
-  return Array.isArray(codecs) &&
-    codecs.some((codec) => codec === SHARDING || codec?.name === SHARDING);
+function isSharded({ codecs }: ChunkLevel): boolean {
+  return codecs.some(({ name }) => name === SHARDING);
 }
 
 /** Refuses shards whose index would need too much memory. */
-function assertCount({ chunksPerShard }: ShardLayout): void {
+function assertCount({ chunksPerShard }: ShardLayout, path: string): void {
   const count = chunksPerShard.reduce((product, n) => product * n, 1);
   if (count <= MOST_CHUNKS) return;
   throw new MetadataError(
     `Expected at most ${MOST_CHUNKS} inner chunks in a shard, found ${
       describe(chunksPerShard)
     }`,
-    "/configuration/chunk_shape",
+    path,
   );
 }
 
 /** Refuses codecs before or after `sharding_indexed`, since inner chunks could not be read by ranges. */
-function assertAlone(codecs: unknown[], path: string): void {
+function assertAlone({ codecs }: ChunkLevel, path: string): void {
   if (codecs.length === 1) return;
-  const names = codecs.map((codec, i) =>
-    below(pointer(path, i), () => parseExtension(codec, "codec")).name
-  );
   throw new MetadataError(
     `Expected "${SHARDING}" to be the only codec of the shards, as inner chunks cannot be read otherwise, found ${
-      describe(names)
+      describe(codecs.map(({ name }) => name))
     }`,
     path,
   );

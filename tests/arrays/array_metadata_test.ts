@@ -515,12 +515,12 @@ Deno.test("arrayMetadata refuses what the array's storage refuses, with the plac
     ],
     [
       { ...SHARDED, indexCodecs: ["zstd"] },
-      "/configuration/index_codecs",
+      "/codecs/0/configuration/index_codecs",
       "Expected index_codecs to be bytes, and maybe crc32c after it",
     ],
     [
       { ...SHARDED, indexLocation: "middle" },
-      "/configuration/index_location",
+      "/codecs/0/configuration/index_location",
       'Expected index_location "start" or "end", found "middle"',
     ],
   ];

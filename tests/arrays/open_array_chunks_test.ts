@@ -297,7 +297,12 @@ Deno.test("createArrayChunks does not change its argument", async () => {
 Deno.test("createArrayChunks refuses fill values that JSON cannot express", async () => {
   const store = new MemoryStore();
   await assertRejects(
-    () => createArrayChunks(store, "", arrayMetadata({ fill_value: NaN })),
+    () =>
+      createArrayChunks(
+        store,
+        "",
+        arrayMetadata({ data_type: "float32", fill_value: NaN }),
+      ),
     MetadataError,
     'Member "fill_value" is NaN, which JSON cannot hold',
   );

@@ -6,7 +6,7 @@ import {
   openArrayChunks,
   registerChunkKeyEncoding,
 } from "../../mod.ts";
-import { windowsKeyProblem } from "../../src/arrays/complete_metadata.ts";
+import { windowsKeyProblem } from "../../src/arrays/portable_keys.ts";
 import { contentsOf } from "../support/bytes.ts";
 import { encodeJson } from "../support/documents.ts";
 import { arrayMetadata, concatParts } from "../support/metadata.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { storageOf } from "../../src/arrays/mod.ts";
+import { parseArray } from "../../src/arrays/mod.ts";
 import {
   checkV2Attributes,
   convertV2Array,
@@ -25,7 +25,7 @@ function textOf(members: string, attributes = "{}"): string {
   const array = parseExactZarrJson(utf8(text));
   const checked = checkV2Attributes(parseExactZarrJson(utf8(attributes)));
   const bytes = formatZarrJson(convertV2Array(array, checked));
-  storageOf(parseZarrJson(bytes));
+  parseArray(parseZarrJson(bytes));
   return new TextDecoder().decode(bytes);
 }
 
@@ -471,7 +471,7 @@ Deno.test("convertV2Array refuses any JSON with a MetadataError, or returns meta
       try {
         const json = parseExactZarrJson(utf8(JSON.stringify(array ?? null)));
         const document = convertV2Array(json, checkV2Attributes(attributes));
-        storageOf(parseZarrJson(formatZarrJson(document)));
+        parseArray(parseZarrJson(formatZarrJson(document)));
       } catch (error) {
         assertInstanceOf(error, MetadataError);
       }

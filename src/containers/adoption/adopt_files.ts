@@ -1,11 +1,11 @@
 import {
   ArrayChunks,
   arrayRoot,
-  completeMetadata,
   countOfGrid,
   createArrayChunks,
+  parseArray,
   readDocument,
-  storageOf,
+  shardOf,
 } from "../../arrays/mod.ts";
 import { describe, inDocument, MetadataError } from "../../errors/mod.ts";
 import {
@@ -22,7 +22,6 @@ import {
 import {
   assertExtents,
   FILE_RECORD_SIZE,
-  parseShardLayout,
   type ShardIndex,
   shardIndexSize,
   type ShardLayout,
@@ -150,9 +149,9 @@ export async function planAdoption(
   const storeOptions: StoreOptions = signal ? { signal } : {};
   const document: StoreKey = `${arrayRoot(path)}/zarr.json`;
   assertWritable(store, document);
-  const written = completeMetadata(storageOf(metadata, { isComplete: false }));
-  const chunks = new ArrayChunks(store, path, written);
-  const layout = parseShardLayout(written.codecs[0], chunks.chunkShape);
+  const array = parseArray(metadata, { isNew: true });
+  const chunks = new ArrayChunks(store, path, array);
+  const { layout } = shardOf(array);
   assertKeys(store, chunks, all, link);
   for (const { index, key, size } of files) {
     assertExtents(index, layout, size + shardIndexSize(layout), key);
@@ -163,7 +162,7 @@ export async function planAdoption(
   if (!overwrite) {
     const isSame = isLevel && hasDocument && isSameBytes(
       await readDocument(store, document, storeOptions) ?? new Uint8Array(),
-      formatZarrJson(written),
+      formatZarrJson(array.metadata),
     );
     if (hasDocument && !isSame) refuse(store, document, document);
     await assertNew(store, document, placed, storeOptions);

@@ -1,4 +1,4 @@
-import type { ArrayChunks, ArrayStorage } from "../../arrays/mod.ts";
+import { type ArrayChunks, parsedArrayOf, shardOf } from "../../arrays/mod.ts";
 import { DamageError } from "../../errors/mod.ts";
 import type { ArrayMetadata, NamedConfiguration } from "../../metadata/mod.ts";
 import { joinBytes } from "../../runtime/mod.ts";
@@ -10,7 +10,6 @@ import {
   encodeShardIndex,
   FILE_RECORD_SIZE,
   type FileRecord,
-  parseShardLayout,
   type ShardIndex,
   shardIndexSize,
   type ShardLayout,
@@ -77,12 +76,11 @@ export function encodeIndexPart(
 
 /** Whether the parts of an array are those of adopted files, as `adoptedParts` makes them. */
 export function isAdopted(
-  { layers }: ArrayStorage,
+  parts: readonly Part[],
   layout: ShardLayout,
 ): boolean {
-  const [file, index, ...others] = layers.flat();
-  return layers.length === 1 && others.length === 0 &&
-    layout.indexLocation === "end" &&
+  const [file, index, ...others] = parts;
+  return others.length === 0 && layout.indexLocation === "end" &&
     file?.keySuffix === "" && file.size === undefined &&
     index?.keySuffix === INDEX_SUFFIX &&
     index.size === FILE_RECORD_SIZE + shardIndexSize(layout);
@@ -142,7 +140,7 @@ export async function readAdopted(
     throw new MismatchError("the file is missing, and its index is there");
   }
   if (part === undefined) throw new MismatchError("the file has no index");
-  const layout = parseShardLayout(chunks.metadata.codecs[0], chunks.chunkShape);
+  const { layout } = shardOf(parsedArrayOf(chunks));
   const length = FILE_RECORD_SIZE + shardIndexSize(layout);
   if (part.length !== length) {
     throw new MismatchError(

@@ -1,9 +1,9 @@
 import {
   type ArrayChunks,
   arrayRoot,
-  ArrayStorage,
   chunksOfGrid,
   openArrayChunks,
+  parsedArrayOf,
 } from "../../arrays/mod.ts";
 import { runConcurrently } from "../../runtime/mod.ts";
 import type { ShardIndex } from "../../shards/mod.ts";
@@ -76,16 +76,16 @@ export async function verifyFiles(
 async function findShards(
   store: Store,
   path: string,
-  { metadata, gridShape }: ArrayChunks,
+  chunks: ArrayChunks,
   options: StoreOptions,
 ): Promise<Iterable<readonly number[]>> {
-  if (store.list === undefined) return chunksOfGrid(gridShape);
-  const storage = new ArrayStorage(metadata);
+  if (store.list === undefined) return chunksOfGrid(chunks.gridShape);
+  const array = parsedArrayOf(chunks);
   const root: StoreKey = `${arrayRoot(path)}/` as StoreKey;
   const found = new Map<string, number[]>();
   for await (const key of store.list(root, options)) {
     const name = key.slice(root.length);
-    const shard = storage.coordinatesOf(
+    const shard = array.coordinatesOf(
       name.endsWith(INDEX_SUFFIX) ? name.slice(0, -INDEX_SUFFIX.length) : name,
     );
     if (shard !== undefined) found.set(shard.join(), shard);

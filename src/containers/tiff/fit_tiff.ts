@@ -1,4 +1,4 @@
-import { storageOf } from "../../arrays/mod.ts";
+import { parseArray } from "../../arrays/mod.ts";
 import {
   checkOptions,
   describe,
@@ -151,7 +151,7 @@ export function fitTiff(
   options: FitTiffOptions = {},
 ): FileRecoding | undefined {
   checkOptions(options, OPTIONS, "fitTiff");
-  const array = storageOf(metadata).metadata;
+  const array = parseArray(metadata).metadata;
   const { shape } = array;
   const type = parseDataType(array.data_type);
   const axes = axesOf(array, options.bands);

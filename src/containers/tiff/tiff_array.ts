@@ -90,8 +90,8 @@ export function parseTiffArray(
     name: "TIFF",
     pieces: "tiles",
   });
-  const { storage, layout, innerCodecs, hasRecord } = files;
-  const { metadata, chunkShape: shardShape, gridShape } = storage;
+  const { array, layout, innerCodecs, hasRecord } = files;
+  const { metadata, chunk: { shape: shardShape }, gridShape } = array;
   const { shape, data_type, fill_value } = metadata;
   const { kind, bits } = parseDataType(data_type);
   const axes = axesOf(metadata, bands);

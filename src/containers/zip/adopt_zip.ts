@@ -1,4 +1,4 @@
-import { arrayRoot, storageOf } from "../../arrays/mod.ts";
+import { arrayRoot, parseArray } from "../../arrays/mod.ts";
 import {
   type ChunkKeyEncoding,
   SuffixChunkKeyEncoding,
@@ -228,8 +228,8 @@ function withoutChunks(
   name: string,
   { metadata }: ZippedArray,
 ): RangeError {
-  const { keyEncoding, gridShape } = storageOf(metadata);
-  const first = keyEncoding.encode(gridShape.map(() => 0));
+  const { keys, gridShape } = parseArray(metadata);
+  const first = keys.encode(gridShape.map(() => 0));
   return new RangeError(
     `${name} has no chunk of its array, such as the entry ${
       describe(first)

@@ -1,4 +1,4 @@
-import { storageOf } from "../../arrays/mod.ts";
+import { parseArray } from "../../arrays/mod.ts";
 import { checkOptions } from "../../errors/mod.ts";
 import { type ArrayMetadata, coreDataType } from "../../metadata/mod.ts";
 import {
@@ -51,7 +51,7 @@ export function fitZip(
 ): FileRecoding | undefined {
   checkOptions(options, RECODING_RULES, "fitZip");
   const { codecs, chunks, shards } = options;
-  const array = storageOf(metadata).metadata;
+  const array = parseArray(metadata).metadata;
   const stored = storedEncoding(array);
   const isAsked = [codecs, chunks, shards].some((each) => each !== undefined);
   if (!isAsked && isFitting(array)) return undefined;

@@ -1,3 +1,4 @@
+import { parsedArrayOf, shardOf } from "../../arrays/mod.ts";
 import { crc32 } from "../../checksum/mod.ts";
 import { describe, MetadataError } from "../../errors/mod.ts";
 import {
@@ -5,7 +6,7 @@ import {
   isSameJson,
   type NamedConfiguration,
 } from "../../metadata/mod.ts";
-import { parseShardLayout, type ShardIndex } from "../../shards/mod.ts";
+import type { ShardIndex } from "../../shards/mod.ts";
 import {
   readRange,
   type Store,
@@ -106,14 +107,14 @@ export async function makeZipIndex(
   file: FileToVerify,
   options: StoreOptions,
 ): Promise<ShardIndex> {
-  const { key, contents, chunks: { metadata, chunkShape } } = file;
+  const { key, contents, chunks } = file;
   const zip = await readZippedArray(store, key, contents, options)
     .catch((error) => {
       if (!(error instanceof MetadataError)) throw error;
       throw new MismatchError(error.message, { cause: error });
     });
   assertSame(zip, file);
-  return indexOf(zip, parseShardLayout(metadata.codecs[0], chunkShape));
+  return indexOf(zip, shardOf(parsedArrayOf(chunks)).layout);
 }
 
 /** Refuses a file that is not a shard of its array any more. */

@@ -1,4 +1,4 @@
-import { completeMetadata, storageOf } from "../../arrays/mod.ts";
+import { parseArray } from "../../arrays/mod.ts";
 import {
   encodeDirectory,
   encodeLocalHeader,
@@ -108,7 +108,7 @@ export function zipContainer(
     ? names
     : (chunk: readonly number[]) => encoding!.encode(chunk);
   const entryNames = new EntryNames(nameOf, files.layout);
-  const { gridShape } = files.storage;
+  const { gridShape } = files.array;
   const documentOf = (shard: readonly number[]) =>
     zarrJson && innerDocument(files, encoding!, shard);
   documentOf(gridShape.map(() => 0)); // Throws if no Zarr client could open it.
@@ -323,14 +323,14 @@ class EntryNames {
  * @throws {MetadataError} If no Zarr client could open the inner array.
  */
 function innerDocument(
-  { storage, innerShape, innerCodecs }: ShardFiles,
+  { array, innerShape, innerCodecs }: ShardFiles,
   names: ChunkKeyEncoding,
   shard: readonly number[],
 ): Uint8Array {
-  const { storage_transformers: _, ...metadata } = storage.metadata;
+  const { storage_transformers: _, ...metadata } = array.metadata;
   const inner = {
     ...metadata,
-    shape: storage.chunkShape.map((length, i) =>
+    shape: array.chunk.shape.map((length, i) =>
       Math.min(length, metadata.shape[i]! - shard[i]! * length)
     ),
     chunk_grid: {
@@ -340,9 +340,7 @@ function innerDocument(
     chunk_key_encoding: names.toJSON(),
     codecs: innerCodecs as ArrayMetadata["codecs"],
   };
-  return formatZarrJson(
-    completeMetadata(storageOf(inner, { isComplete: false })),
-  );
+  return formatZarrJson(parseArray(inner, { isNew: true }).metadata);
 }
 
 const OPTIONS: OptionRules<ZipOptions> = {

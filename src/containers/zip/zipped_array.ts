@@ -1,9 +1,8 @@
 import {
   type ArrayChunks,
   arrayRoot,
-  completeMetadata,
   openArrayChunks,
-  storageOf,
+  parseArray,
 } from "../../arrays/mod.ts";
 import { openZipFile, ZipEntries } from "../../archives/mod.ts";
 import { crc32 } from "../../checksum/mod.ts";
@@ -88,9 +87,7 @@ export async function readZippedArray(
       } has an array with storage transformers, of which a chunk may be several entries: adopt arrays without them`,
     );
   }
-  const metadata = completeMetadata(
-    storageOf(chunks.metadata, { isComplete: false }),
-  );
+  const { metadata } = parseArray(chunks.metadata, { isNew: true });
   const coordinates: number[][] = [];
   for await (const chunk of chunks.list()) coordinates.push(chunk);
   const keys = coordinates.map((c) => chunks.key(c));

@@ -1,8 +1,8 @@
 import {
-  assertIndexPart,
-  assertPortableKeys,
+  assertStorable,
+  parseArray,
+  type ParsedArray,
   resolveParts,
-  storageOf,
 } from "../../arrays/mod.ts";
 import {
   type ChunkKeyEncoding,
@@ -22,7 +22,6 @@ import {
 import {
   type ArrayMetadata,
   isSameJson,
-  namedCodecs,
   type NamedConfiguration,
 } from "../../metadata/mod.ts";
 import type { ShardContainer } from "../../shards/mod.ts";
@@ -157,22 +156,20 @@ export class LayoutError extends MetadataError {}
 /**
  * Gives an array another layout.
  *
- * @param metadata The array's metadata.
  * @param path The array's path, for a function in the options.
- * @returns The new metadata, checked; the same object if nothing changes.
- * @throws {MetadataError} If the metadata is not valid.
+ * @returns The array with the new metadata; the same object if nothing changes.
  * @throws {LayoutError} If the new metadata is not valid, or describes other chunks.
  * @throws {RangeError} If the parts do not fit the codecs, or the recoding does not fit the
  * array.
  */
 export function changeLayout(
-  metadata: ArrayMetadata,
+  array: ParsedArray,
   path: string,
   options: LayoutOptions,
-): ArrayMetadata {
-  if (options.where?.(metadata, path) === false) return metadata;
+): ParsedArray {
+  if (options.where?.(array.metadata, path) === false) return array;
   try {
-    return changedLayout(metadata, path, options);
+    return changedLayout(array, path, options);
   } catch (error) {
     if (!(error instanceof MetadataError)) throw error;
     const array = `Cannot give array ${describe(`/${path}`)} this layout`;
@@ -183,23 +180,22 @@ export function changeLayout(
 }
 
 function changedLayout(
-  metadata: ArrayMetadata,
+  array: ParsedArray,
   path: string,
   options: LayoutOptions,
-): ArrayMetadata {
+): ParsedArray {
   const { recode } = options;
+  const { metadata } = array;
   const recoding = typeof recode === "function"
     ? recode(metadata, path)
     : recode;
   const recoded = recoding ? recodedMetadata(metadata, recoding) : metadata;
-  const changed = changedMetadata(recoded, path, options);
-  if (isSameJson(changed, metadata)) return metadata;
-  const storage = storageOf(changed);
-  assertSameChunks(changed, recoded);
-  assertIndexPart(storage, namedCodecs(changed.codecs));
-  assertPortableKeys(storage);
-  // Throws if more than one part has no size.
-  for (const parts of storage.layers) chunkSizes(parts);
+  const changedMembers = changedMetadata(recoded, path, options);
+  if (isSameJson(changedMembers, metadata)) return array;
+  const changed = parseArray(changedMembers);
+  assertSameChunks(changed.metadata, recoded);
+  assertStorable(changed);
+  chunkSizes(changed.parts); // Throws if more than one part has no size.
   return changed;
 }
 
@@ -226,12 +222,7 @@ function changedMetadata(
   }
   if (parts !== undefined) {
     const { storage_transformers: _, ...rest } = changed;
-    const { chunkShape } = storageOf(rest);
-    const resolved = resolveParts(
-      parts,
-      namedCodecs(metadata.codecs),
-      chunkShape,
-    );
+    const resolved = resolveParts(parts, parseArray(rest).chunk);
     changed = resolved.length === 0
       ? rest
       : { ...rest, storage_transformers: [new ConcatParts(resolved).toJSON()] };

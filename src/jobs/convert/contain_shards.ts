@@ -1,4 +1,4 @@
-import type { ArrayChunks } from "../../arrays/mod.ts";
+import type { ParsedArray } from "../../arrays/mod.ts";
 import {
   appendChecksum,
   CHECKSUM_SIZE,
@@ -30,10 +30,10 @@ export type ContainShard = (
  * their index is at the start.
  */
 export function containShards(
-  { metadata, chunkShape }: ArrayChunks,
+  { chunk }: ParsedArray,
   containerOf: (shard: readonly number[]) => ShardContainer,
 ): ContainShard {
-  const { shards } = chunkLevel(metadata.codecs, chunkShape, "");
+  const { shards } = chunkLevel(chunk, "");
   if (shards === undefined) {
     throw new RangeError(
       "Expected shards to put a container around their inner chunks, found an array without shards, or with shards that are encoded again",

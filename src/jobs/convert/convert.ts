@@ -1,3 +1,4 @@
+import { parsedArrayOf } from "../../arrays/mod.ts";
 import { describe } from "../../errors/mod.ts";
 import { isSameBytes, runConcurrently } from "../../runtime/mod.ts";
 import { type Store, type StoreOptions, write } from "../../stores/mod.ts";
@@ -425,9 +426,9 @@ async function listChunks(
   options: StoreOptions,
 ): Promise<void> {
   const byPath = new Map(arrays.map((array) => [array.path, array]));
-  const keys = new Map(arrays.map(({ path, target: { metadata } }) => [
-    path,
-    new ArrayKeys(metadata, rootIn(target, path)),
+  const keys = new Map(arrays.map((array) => [
+    array.path,
+    new ArrayKeys(parsedArrayOf(array.target), rootIn(target, array.path)),
   ]));
   await listHierarchy(target, nodes, keys, {
     chunk: (path, coordinates) => onChunk(byPath.get(path)!, coordinates),

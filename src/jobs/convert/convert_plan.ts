@@ -1,12 +1,15 @@
-import { ArrayChunks, ChunkList, storageOf } from "../../arrays/mod.ts";
+import {
+  ArrayChunks,
+  ChunkList,
+  parseArray,
+  type ParsedArray,
+} from "../../arrays/mod.ts";
 import { describe, inDocument, MetadataError } from "../../errors/mod.ts";
 import {
-  type ArrayMetadata,
   changeNodes,
   changeZarrJson,
   isArrayDocument,
   type Members,
-  parseZarrJson,
   withoutNamedNodes,
 } from "../../metadata/mod.ts";
 import type { ShardContainer } from "../../shards/mod.ts";
@@ -89,7 +92,7 @@ export async function planConversion(
   settings: PlanSettings,
 ): Promise<ConvertPlan> {
   const isSamePlace = source === target;
-  const { nodes, leftOut, selected } = await readUsable(source, {
+  const { nodes, parsed, leftOut, selected } = await readUsable(source, {
     ...settings,
     withoutV2: isSamePlace,
   });
@@ -99,6 +102,7 @@ export async function planConversion(
     isGone: (path) =>
       isIn(selected.excluded, path) || !isSamePlace && left.has(path),
     keepsGone: isSamePlace,
+    parsed,
   };
   const documents = new Map<string, Uint8Array>();
   const arrays: PlannedArray[] = [];
@@ -134,7 +138,7 @@ export async function planConversion(
     ordered.set(
       node.path,
       documents.get(node.path) ??
-        convertedDocument(source, node, layoutOfGroups, changes),
+        convertedDocument(source, node, layoutOfGroups, changes).bytes,
     );
   }
   if (typeof layout.metadata === "object" && arrays.length !== 1) {
@@ -173,9 +177,8 @@ async function planArray(
   layout: LayoutOptions,
   settings: DocumentSettings,
 ): Promise<ArrayWithDocument> {
-  const document = convertedDocument(source, node, layout, settings);
-  const from = chunksAt(source, node.path, node.document);
-  const to = chunksAt(target, node.path, parseZarrJson(document));
+  const { bytes, changes } = convertedDocument(source, node, layout, settings);
+  const [from, to] = changes.get("")!;
   const canList = typeof source.store.list === "function";
   const isRecoded = layout.recode !== undefined &&
     !isSameEncoding(from.metadata, to.metadata);
@@ -184,21 +187,21 @@ async function planArray(
     forArray(node.path, () => containShards(to, containerOf));
   const array: PlannedArray = {
     path: node.path,
-    source: from,
-    target: to,
+    source: chunksAt(source, node.path, from),
+    target: chunksAt(target, node.path, to),
     isRecoded,
     containerOf: isRecoded ? containerOf : undefined,
     contain: isRecoded ? undefined : contain,
     stored: canList ? new ChunkList(from.gridShape.length) : undefined,
   };
-  return { array, document };
+  return { array, document: bytes };
 }
 
 /** Returns the containers of the shards of an array, if they get some. */
 async function containerFor(
   source: Place,
-  from: ArrayChunks,
-  to: ArrayChunks,
+  from: ParsedArray,
+  to: ParsedArray,
   path: string,
   { where, container }: LayoutOptions,
 ): Promise<PlannedArray["containerOf"]> {
@@ -280,7 +283,11 @@ async function readUsable(
   { keepGoing = false, only, exclude, withoutV2, signal }:
     & PlanSettings
     & { withoutV2: boolean },
-): Promise<Pick<ConvertPlan, "nodes" | "leftOut" | "selected">> {
+): Promise<
+  & Pick<ConvertPlan, "nodes" | "leftOut" | "selected">
+  & Pick<DocumentSettings, "parsed">
+> {
+  const parsed = new Map<string, ParsedArray>();
   const leftOut: LeftOutNode[] = [];
   const leaveOut = (path: string, error: MetadataError): false => {
     if (path === "") throw error;
@@ -307,22 +314,23 @@ async function readUsable(
   const nodes = found.filter(({ path, document }) => {
     if (!isArrayDocument(document)) return true;
     try {
-      chunksAt(source, path, document);
+      const array = inDocument(
+        documentKey(source, path),
+        describeStore(source.store),
+        () => parseArray(document),
+      );
+      parsed.set(path, array);
       return true;
     } catch (error) {
       if (!(error instanceof MetadataError)) throw error;
       return leaveOut(path, error);
     }
   });
-  return { nodes, leftOut, selected };
+  return { nodes, parsed, leftOut, selected };
 }
 
-function chunksAt(place: Place, path: string, document: unknown): ArrayChunks {
-  return inDocument(
-    documentKey(place, path),
-    describeStore(place.store),
-    () => new ArrayChunks(place.store, pathIn(place, path), document),
-  );
+function chunksAt(place: Place, path: string, array: ParsedArray): ArrayChunks {
+  return new ArrayChunks(place.store, pathIn(place, path), array);
 }
 
 /** What happens to documents of nodes that are not converted. */
@@ -336,6 +344,17 @@ interface DocumentSettings {
   readonly isGone: (path: string) => boolean;
   /** Whether nodes that are left out stay where they are, so that groups go on naming them. */
   readonly keepsGone: boolean;
+  /** The arrays of the source by path, as their own documents describe them. */
+  readonly parsed: ReadonlyMap<string, ParsedArray>;
+}
+
+type ChangedArray = [before: ParsedArray, after: ParsedArray];
+
+/** A document of the target. */
+interface ConvertedDocument {
+  readonly bytes: Uint8Array;
+  /** The arrays that it describes, by path; that of its own node has an empty path. */
+  readonly changes: ReadonlyMap<string, ChangedArray>;
 }
 
 /** Gives a document, and those in its consolidated metadata, the new layout. */
@@ -343,12 +362,12 @@ function convertedDocument(
   source: Place,
   { path, bytes, document }: Node,
   layout: LayoutOptions,
-  { leavesOut, isGone, keepsGone }: DocumentSettings,
-): Uint8Array {
+  { leavesOut, isGone, keepsGone, parsed }: DocumentSettings,
+): ConvertedDocument {
   const inSource = <T>(task: () => T) =>
     inDocument(documentKey(source, path), describeStore(source.store), task);
   const removed = new Set<string>();
-  const changes = new Map<string, [before: Members, after: Members]>();
+  const changes = new Map<string, ChangedArray>();
   const wholePath = (below: string) =>
     [path, below].filter((name) => name !== "").join("/");
   changeNodes(document, (node, below) => {
@@ -357,35 +376,34 @@ function convertedDocument(
       return node;
     }
     if (!isArrayDocument(node)) return node;
+    let array = below === "" ? parsed.get(path) : undefined;
     try {
       // Damage of the source must not be reported as an error of the layout.
-      inSource(() => storageOf(node));
+      array ??= inSource(() => parseArray(node));
     } catch (error) {
       const isLeftOut = leavesOut && error instanceof MetadataError;
       if (!isLeftOut) throw error;
       if (leavesOut === "remove") removed.add(below);
       return node;
     }
-    const metadata = node as unknown as ArrayMetadata;
+    const before = array;
     const whole = wholePath(below);
-    const changed = forArray(
-      whole,
-      () => changeLayout(metadata, whole, layout),
-    );
-    changes.set(below, [node, changed as unknown as Members]);
+    const after = forArray(whole, () => changeLayout(before, whole, layout));
+    changes.set(below, [before, after]);
     return node;
   });
-  return inSource(() =>
+  const converted = inSource(() =>
     changeZarrJson(bytes, (exact) =>
       changeNodes(exact, (node, below) => {
         if (removed.has(below)) return undefined;
         const change = changes.get(below);
-        if (change) return withChanges(node as Members, ...change);
+        if (change) return withChanges(node as Members, change);
         return keepsGone
           ? node
           : withoutNamedNodes(node, wholePath(below), isGone);
       }))
   );
+  return { bytes: converted, changes };
 }
 
 /** Runs a task, and adds the name of the array to errors about options. */
@@ -413,15 +431,15 @@ function nameArray(error: unknown, path: string): unknown {
  * @param after The same document after it was changed.
  */
 function withChanges(
-  exact: Readonly<Record<string, unknown>>,
-  before: Readonly<Record<string, unknown>>,
-  after: Readonly<Record<string, unknown>>,
+  exact: Members,
+  [before, after]: ChangedArray,
 ): unknown {
   if (after === before) return exact;
+  const earlier = before.metadata as unknown as Members;
   return Object.fromEntries(
-    Object.entries(after).map(([name, value]) => [
+    Object.entries(after.metadata).map(([name, value]) => [
       name,
-      Object.is(value, before[name]) ? exact[name] : value,
+      Object.is(value, earlier[name]) ? exact[name] : value,
     ]),
   );
 }

@@ -1,8 +1,8 @@
 import {
   type ArrayChunks,
   isInShare,
+  parsedArrayOf,
   type Share,
-  storageOf,
 } from "../../arrays/mod.ts";
 import {
   type FlatParts,
@@ -90,9 +90,8 @@ export class ConvertWork implements Iterable<WorkItem> {
   *[Symbol.iterator](): Generator<WorkItem> {
     const { source, target } = this.#plan;
     for (const array of this.#arrays) {
-      const { metadata, chunkShape } = array.source;
       const { contain } = array;
-      const checks = checksOf(metadata, chunkShape);
+      const checks = checksOf(parsedArrayOf(array.source));
       const sourceParts = partsOf(array.source);
       const targetParts = partsOf(array.target);
       for (const coordinates of chunksToDo(arrayOfJob(array), this.#share)) {
@@ -143,8 +142,8 @@ function arrayOfJob({ path, source, stored }: PlannedArray): ArrayOfJob {
   return { path, gridShape: source.gridShape, stored };
 }
 
-function partsOf({ metadata }: ArrayChunks): FlatParts {
-  return flattenLayers(storageOf(metadata).layers);
+function partsOf(chunks: ArrayChunks): FlatParts {
+  return flattenLayers([parsedArrayOf(chunks).parts]);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { readDocument } from "../../arrays/mod.ts";
+import { parseArray, readDocument } from "../../arrays/mod.ts";
 import { isAdopted } from "../../containers/mod.ts";
 import { describe, describeAll, MetadataError } from "../../errors/mod.ts";
 import {
@@ -8,7 +8,6 @@ import {
   type Members,
   parseZarrJson,
 } from "../../metadata/mod.ts";
-import { parseShardLayout } from "../../shards/mod.ts";
 import {
   readSize,
   readStream,
@@ -185,12 +184,8 @@ function metadataOf(name: string, document: unknown): Members | undefined {
   if (name === "zarr.json" && isGroupDocument(document)) return undefined;
   if (name === "zarr.json" && isArrayDocument(document)) {
     const metadata = keyMembers(document);
-    const { storage } = new ArrayKeys(metadata, "");
-    const [codec] = storage.metadata.codecs ?? [];
-    const isSharded = isMembers(codec) && codec.name === "sharding_indexed";
-    const hasAdopted = isSharded &&
-      isAdopted(storage, parseShardLayout(codec, storage.chunkShape));
-    if (!hasAdopted) return metadata;
+    const { chunk: { shard }, parts } = parseArray(metadata);
+    if (!shard || !isAdopted(parts, shard.layout)) return metadata;
     throw new MetadataError(
       "its chunks are adopted files, which may be the only copy",
     );
@@ -207,7 +202,7 @@ function metadataOf(name: string, document: unknown): Members | undefined {
     chunk_key_encoding: { name: "v2", configuration },
     codecs: [{ name: "bytes" }],
   };
-  new ArrayKeys(metadata, ""); // Throws if it is not valid.
+  parseArray(metadata); // Throws if it is not valid.
   return metadata;
 }
 
@@ -229,7 +224,7 @@ export function knownKeys(
     const folder = rootOf(path);
     keys.set(folder, [
       ...keys.get(folder) ?? [],
-      new ArrayKeys(metadata, folder),
+      new ArrayKeys(parseArray(metadata), folder),
     ]);
   }
   const others = new Set([MARKER, ...files].map((key) => root + key));

@@ -1,3 +1,4 @@
+import { parsedArrayOf } from "../../arrays/mod.ts";
 import type { FlatParts } from "../../concat_parts/mod.ts";
 import { describe, MetadataError } from "../../errors/mod.ts";
 import { isV2Document, withoutV2Nodes } from "../../metadata/mod.ts";
@@ -61,9 +62,9 @@ export async function listSource(
   const isBeside = besideNodes(plan);
   const isIgnored = ignoredKeys(plan);
   const lists = new Map(arrays.map(({ path, stored }) => [path, stored!]));
-  const ofTarget = new Map(arrays.map(({ path, target: { metadata } }) => [
-    path,
-    new ArrayKeys(metadata, rootIn(target, path)),
+  const ofTarget = new Map(arrays.map((array) => [
+    array.path,
+    new ArrayKeys(parsedArrayOf(array.target), rootIn(target, array.path)),
   ]));
   const fingerprint = await listHierarchy(
     source,
@@ -105,9 +106,9 @@ export function keysOf(
   place: Place,
   arrays: readonly PlannedArray[],
 ): Map<string, ArrayKeys> {
-  return new Map(arrays.map(({ path, source: { metadata } }) => [
+  return new Map(arrays.map(({ path, source }) => [
     path,
-    new ArrayKeys(metadata, rootIn(place, path)),
+    new ArrayKeys(parsedArrayOf(source), rootIn(place, path)),
   ]));
 }
 

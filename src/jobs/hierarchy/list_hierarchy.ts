@@ -1,5 +1,5 @@
-import { type ArrayStorage, hash, storageOf } from "../../arrays/mod.ts";
-import { flattenLayers, ListedParts } from "../../concat_parts/mod.ts";
+import { hash, type ParsedArray } from "../../arrays/mod.ts";
+import { ListedParts } from "../../concat_parts/mod.ts";
 import { ChunkKeyError } from "../../errors/mod.ts";
 import type { StoreKey, StoreOptions } from "../../stores/mod.ts";
 import { documentKey, type Place, rootIn } from "./node_location.ts";
@@ -16,7 +16,7 @@ type ListedKey =
 
 /** Distinguishes the chunks of an array from other keys below the array. */
 export class ArrayKeys {
-  readonly storage: ArrayStorage;
+  readonly array: ParsedArray;
   readonly #prefix: string;
   readonly #parts: ListedParts;
   readonly #suffixes: readonly string[];
@@ -24,10 +24,10 @@ export class ArrayKeys {
   #latest: { key: StoreKey; coordinates: number[] | undefined } | undefined;
 
   /** @param root The prefix of the array's keys, without a last `/`. */
-  constructor(metadata: unknown, root: string) {
-    this.storage = storageOf(metadata);
+  constructor(array: ParsedArray, root: string) {
+    this.array = array;
     this.#prefix = `${root}/`;
-    const { parts } = flattenLayers(this.storage.layers);
+    const { parts } = array;
     this.#suffixes = parts.map(({ keySuffix }) => keySuffix);
     this.#parts = new ListedParts(
       parts,
@@ -60,14 +60,14 @@ export class ArrayKeys {
 
   /** Whether a key is that of a chunk outside of the grid, or of a part of such a chunk. */
   isOutsideGrid(key: StoreKey): boolean {
-    const { keyEncoding, gridShape } = this.storage;
+    const { keys, gridShape } = this.array;
     const relative = key.slice(this.#prefix.length);
     return ["", ...this.#suffixes].some((suffix) => {
       if (!relative.endsWith(suffix)) return false;
       const chunk = relative.slice(0, relative.length - suffix.length);
       try {
-        keyEncoding.decode(chunk, gridShape.length);
-        return this.storage.coordinatesOf(chunk) === undefined;
+        keys.decode(chunk, gridShape.length);
+        return this.array.coordinatesOf(chunk) === undefined;
       } catch (error) {
         if (error instanceof ChunkKeyError) return false;
         throw error;
@@ -78,7 +78,7 @@ export class ArrayKeys {
   #coordinatesOf(key: StoreKey): number[] | undefined {
     if (this.#latest?.key !== key) {
       const coordinates = key.startsWith(this.#prefix)
-        ? this.storage.coordinatesOf(key.slice(this.#prefix.length))
+        ? this.array.coordinatesOf(key.slice(this.#prefix.length))
         : undefined;
       this.#latest = { key, coordinates };
     }

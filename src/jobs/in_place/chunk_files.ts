@@ -1,4 +1,4 @@
-import { flattenLayers } from "../../concat_parts/mod.ts";
+import { parsedArrayOf } from "../../arrays/mod.ts";
 import { describe, PartSizeError } from "../../errors/mod.ts";
 import { isSameJson } from "../../metadata/mod.ts";
 import type { Part } from "../../splitter/mod.ts";
@@ -51,12 +51,11 @@ export class InPlaceArray {
   constructor(planned: PlannedArray, root: string) {
     this.planned = planned;
     this.#root = root;
-    this.oldKeys = new ArrayKeys(planned.source.metadata, root);
-    this.newKeys = new ArrayKeys(planned.target.metadata, root);
-    const match = matchParts(
-      this.oldKeys.storage.layers,
-      this.newKeys.storage.layers,
-    );
+    const source = parsedArrayOf(planned.source);
+    const target = parsedArrayOf(planned.target);
+    this.oldKeys = new ArrayKeys(source, root);
+    this.newKeys = new ArrayKeys(target, root);
+    const match = matchParts(source.parts, target.parts);
     if (match === undefined) {
       throw new RangeError(
         `Cannot convert array ${
@@ -66,8 +65,7 @@ export class InPlaceArray {
     }
     this.#match = match;
     this.growth = match.growth;
-    const { metadata, chunkShape } = planned.source;
-    this.recordSize = checksOf(metadata, chunkShape).recordSize ?? 0;
+    this.recordSize = checksOf(source).recordSize ?? 0;
   }
 
   /** The rank of the array. */
@@ -75,12 +73,11 @@ export class InPlaceArray {
     return this.planned.source.gridShape.length;
   }
 
-  /** The files of a chunk in the old layout; `undefined` if the length of the chunk is not the sum of theirs. */
+  /** The files of a chunk in the old layout. */
   oldPartsOf(
     coordinates: readonly number[],
-  ): { key: StoreKey; size: number | undefined }[] | undefined {
-    const { before, hasSums } = this.#match;
-    if (hasSums) return undefined;
+  ): { key: StoreKey; size: number | undefined }[] {
+    const { before } = this.#match;
     const key = this.planned.source.key(coordinates);
     return before.map(({ keySuffix, size }) => ({
       key: `${key}${keySuffix}`,
@@ -218,7 +215,6 @@ interface PartMatch {
   readonly before: readonly Part[];
   readonly after: readonly Part[];
   /** Whether old parts together have a prescribed size that does not follow from their own sizes. */
-  readonly hasSums: boolean;
   /** For each new part, the old part with the same bytes, if there is one. */
   readonly same: readonly (number | undefined)[];
   /** The old and the new unsized part, if their lengths differ. */
@@ -234,21 +230,14 @@ interface PartMatch {
  * @returns The match; `undefined` if the bytes of chunks would have to be moved.
  */
 function matchParts(
-  from: readonly (readonly Part[])[],
-  to: readonly (readonly Part[])[],
+  before: readonly Part[],
+  after: readonly Part[],
 ): PartMatch | undefined {
-  const [before, after] = [flattenLayers(from), flattenLayers(to)];
-  const parts = {
-    before: before.parts,
-    after: after.parts,
-    hasSums: before.sums.length > 0,
-  };
-  if (isSameJson(sizesOf(before.parts), sizesOf(after.parts))) {
-    const same = after.parts.map((_, i) => i);
-    return { ...parts, same, data: undefined, growth: 0 };
+  if (isSameJson(sizesOf(before), sizesOf(after))) {
+    const same = after.map((_, i) => i);
+    return { before, after, same, data: undefined, growth: 0 };
   }
-  if (parts.hasSums || after.sums.length > 0) return undefined;
-  const [old, now] = [placesOf(before.parts), placesOf(after.parts)];
+  const [old, now] = [placesOf(before), placesOf(after)];
   if (old === undefined || now === undefined) return undefined;
   if (old.head !== now.head) return undefined;
   const growth = old.tail - now.tail;
@@ -259,7 +248,7 @@ function matchParts(
   const data = growth === 0
     ? undefined
     : { from: old.places.indexOf(DATA), to: now.places.indexOf(DATA) };
-  return { ...parts, same, data, growth };
+  return { before, after, same, data, growth };
 }
 
 /** The place of the unsized part. */

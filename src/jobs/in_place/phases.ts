@@ -155,10 +155,8 @@ async function sizeOf(
   array: InPlaceArray,
   coordinates: readonly number[],
 ): Promise<number | undefined> {
-  const parts = array.oldPartsOf(coordinates);
-  if (parts === undefined) return undefined;
   let sum = 0;
-  for (const { key, size } of parts) {
+  for (const { key, size } of array.oldPartsOf(coordinates)) {
     // Files that must not be links are checked later.
     const facts = await files.stat(key).catch(() => undefined);
     if (facts === undefined || facts.size !== (size ?? facts.size)) {

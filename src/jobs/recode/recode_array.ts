@@ -1,11 +1,10 @@
-import { type Share, storageOf } from "../../arrays/mod.ts";
+import { parsedArrayOf, type Share } from "../../arrays/mod.ts";
 import { flattenLayers } from "../../concat_parts/mod.ts";
 import { inDocument } from "../../errors/mod.ts";
-import { namedCodecs } from "../../metadata/mod.ts";
 import { runConcurrently } from "../../runtime/mod.ts";
-import { parseShardLayout, type ShardLayout } from "../../shards/mod.ts";
+import type { ShardLayout } from "../../shards/mod.ts";
 import { describeStore, type Store, type StoreKey } from "../../stores/mod.ts";
-import { parseShardLevels } from "../../zarrita/mod.ts";
+import { shardLevelsOf } from "../../zarrita/mod.ts";
 import { chunksOfShare, countInShare } from "../hierarchy/chunks_to_do.ts";
 import { documentKey, type Place, rootIn } from "../hierarchy/node_location.ts";
 import type { PlannedArray } from "../convert/convert_plan.ts";
@@ -77,9 +76,7 @@ export class RecodedArray {
     this.#way = way;
     this.#settings = settings;
     this.#chunkShape = to.chunkShape;
-    this.#layout = to.isSharded
-      ? parseShardLayout(namedCodecs(target.metadata.codecs)[0], to.objectShape)
-      : undefined;
+    this.#layout = parsedArrayOf(target).chunk.shard?.layout;
     const elementSize = way.kind === "elements"
       ? way.form.size
       : elementForm(source.metadata.data_type)?.size ?? UNKNOWN_SIZE;
@@ -212,8 +209,7 @@ export class RecodedArray {
 
   *#sourceValuesOf(group: readonly number[]): Generator<CopiedValue> {
     const { source } = this.planned;
-    const { layers } = storageOf(source.metadata);
-    const flat = flattenLayers(layers);
+    const flat = flattenLayers([parsedArrayOf(source).parts]);
     for (const object of this.#sourceObjects(this.#boxOf(group))) {
       yield { from: { key: source.key(object) as StoreKey, flat } };
     }
@@ -333,6 +329,6 @@ function assertReadable(
   inDocument(
     documentKey(place, path),
     describeStore(place.store),
-    () => parseShardLevels(source.metadata),
+    () => shardLevelsOf(parsedArrayOf(source)),
   );
 }

@@ -1,3 +1,4 @@
+import { parseArray } from "../../arrays/mod.ts";
 import { MOST_DECODED, namedCodec, SHORT_NAMES } from "../../codecs/mod.ts";
 import {
   ANY,
@@ -17,7 +18,7 @@ import {
   namedCodecs,
   type NamedConfiguration,
 } from "../../metadata/mod.ts";
-import { parseShardLayout, shardIndexSize } from "../../shards/mod.ts";
+import { shardIndexSize } from "../../shards/mod.ts";
 import { writtenOut } from "../hierarchy/same_document.ts";
 import { describeType, elementForm } from "./element_form.ts";
 import {
@@ -454,11 +455,9 @@ function withParts(
   const { parts } = transformer.configuration ?? {};
   // Parts of parts are left to the check of the layout.
   if (others.length > 0 || !Array.isArray(parts)) return recoded;
-  const codecs = namedCodecs(recoded.codecs);
-  const { chunk_shape } = recoded.chunk_grid.configuration;
-  const indexSize = codecs[0]?.name === "sharding_indexed"
-    ? shardIndexSize(parseShardLayout(codecs[0], chunk_shape))
-    : undefined;
+  const { storage_transformers: _, ...rest } = recoded;
+  const { codecs, shard } = parseArray(rest).chunk;
+  const indexSize = shard && shardIndexSize(shard.layout);
   const changed = (parts as StoredPart[]).flatMap((part) => {
     if (part.size === undefined) return [part];
     if (part.key_suffix.endsWith(".index")) {
@@ -469,7 +468,6 @@ function withParts(
   });
   const isWhole = changed.length === 1 && changed[0]!.key_suffix === "" &&
     changed[0]!.size === undefined;
-  const { storage_transformers: _, ...rest } = recoded;
   return isWhole ? rest : {
     ...rest,
     storage_transformers: [{

@@ -1,14 +1,18 @@
-import type { ArrayChunks, ChunkList } from "../../arrays/mod.ts";
+import {
+  type ArrayChunks,
+  type ChunkList,
+  parsedArrayOf,
+} from "../../arrays/mod.ts";
 import { type ChunkRows, chunkRows } from "../../codecs/mod.ts";
 import { describe } from "../../errors/mod.ts";
-import { type Members, namedCodecs } from "../../metadata/mod.ts";
+import { namedCodecs } from "../../metadata/mod.ts";
 import { copyBytes, mapConcurrently } from "../../runtime/mod.ts";
 import {
   givesOwnedMemory,
   type Store,
   type StoreOptions,
 } from "../../stores/mod.ts";
-import { parseShardLevels, ShardedArray } from "../../zarrita/mod.ts";
+import { ShardedArray, shardLevelsOf } from "../../zarrita/mod.ts";
 import { changedError } from "./element_codecs.ts";
 import { type ArrayEncoding, sourceEncodingOf } from "./recoding.ts";
 
@@ -45,15 +49,13 @@ export class SourceChunks {
     chunks: ArrayChunks,
     stored: ChunkList | undefined,
   ) {
-    const document = chunks.metadata as unknown as Members;
+    const array = parsedArrayOf(chunks);
     this.encoding = sourceEncodingOf(chunks.metadata);
-    const levels = this.encoding.isSharded
-      ? parseShardLevels(document)
-      : undefined;
+    const levels = this.encoding.isSharded ? shardLevelsOf(array) : undefined;
     this.objectGrid = chunks.gridShape;
     this.#chunks = chunks;
     this.#stored = new StoredChunks(stored, chunks.gridShape);
-    this.#sharded = levels && new ShardedArray(store, root, document, levels);
+    this.#sharded = levels && new ShardedArray(store, root, array, levels);
     this.#isOwned = givesOwnedMemory(store);
     this.#codecs = namedCodecs(this.encoding.codecs).map(({ name }) => name);
   }

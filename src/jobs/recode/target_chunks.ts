@@ -1,4 +1,4 @@
-import { storageOf, unsizedPart } from "../../arrays/mod.ts";
+import { parsedArrayOf, unsizedPart } from "../../arrays/mod.ts";
 import { isDamage, UnfinishedWriteError } from "../../errors/mod.ts";
 import { isSameBytes, mapConcurrently } from "../../runtime/mod.ts";
 import {
@@ -78,10 +78,9 @@ export class TargetChunks {
     this.#sink = sink;
     const { target, containerOf } = context.planned;
     this.#containerOf = containerOf;
-    const { layers } = storageOf(target.metadata);
     this.#headSize = context.layout === undefined
       ? 0
-      : unsizedPart(layers)?.offset ?? 0;
+      : unsizedPart(parsedArrayOf(target).parts)?.offset ?? 0;
   }
 
   /** Finds the stored chunks of a range that are to be made; `undefined` for those that are there already. */

@@ -68,7 +68,7 @@ export class Leftovers {
   /** Takes an object at the key of a chunk that is stored in other parts. */
   stray(key: StoreKey, path: string): void {
     const array = this.#arrays.get(path)!;
-    const coordinates = array.keys.storage
+    const coordinates = array.keys.array
       .coordinatesOf(this.#relative(key, path))!;
     this.#candidates.push({ key, array, coordinates, isStray: true });
   }
@@ -162,7 +162,7 @@ export class Leftovers {
     relative: string,
     { array, coordinates }: Candidate,
   ): boolean {
-    const own = array.keys.storage.keyEncoding.encode(coordinates);
+    const own = array.keys.array.keys.encode(coordinates);
     return !/\d$/.test(own) && relative.startsWith(own);
   }
 
@@ -225,9 +225,8 @@ export class Leftovers {
 
   #misplaced({ key, array, coordinates, isStray }: Candidate): string {
     const chunk = `chunk ${describe(coordinates)}`;
-    const { storage } = array.keys;
     const own = documentKey(this.#place, array.path)
-      .replace(/zarr\.json$/, () => storage.keyEncoding.encode(coordinates));
+      .replace(/zarr\.json$/, () => array.keys.array.keys.encode(coordinates));
     return isStray
       ? `${
         describe(key)

@@ -2,17 +2,17 @@ import {
   ArrayChunks,
   ChunkList,
   isInShare,
+  type ParsedArray,
+  parsedArrayOf,
   type Share,
 } from "../../arrays/mod.ts";
 import { ZipStore } from "../../archives/mod.ts";
 import { isAdopted } from "../../containers/mod.ts";
 import { describe, MetadataError } from "../../errors/mod.ts";
 import {
-  type ArrayMetadata,
   coreDataType,
   hasNonFinite,
   isArrayDocument,
-  namedCodecs,
 } from "../../metadata/mod.ts";
 import { rejectOnAbort, runConcurrently } from "../../runtime/mod.ts";
 import {
@@ -382,9 +382,10 @@ function openArrays(
     if (!isArrayDocument(document)) return [];
     try {
       const chunks = new ArrayChunks(store, pathIn(place, path), document);
-      const { metadata, chunkShape, gridShape } = chunks;
-      const level = levelOf(metadata, chunkShape);
-      const keys = new ArrayKeys(metadata, rootIn(place, path));
+      const array = parsedArrayOf(chunks);
+      const { gridShape } = array;
+      const level = levelOf(array);
+      const keys = new ArrayKeys(array, rootIn(place, path));
       return [{
         path,
         document: v2Documents[0] ?? documentKey(place, path),
@@ -394,7 +395,7 @@ function openArrays(
         level,
         keys,
         isAdopted: level.shards?.checksumsSize === 0 &&
-          isAdopted(keys.storage, level.shards.layout),
+          isAdopted(array.parts, level.shards.layout),
         stored: typeof store.list === "function"
           ? new ChunkList(gridShape.length)
           : undefined,
@@ -412,20 +413,20 @@ function openArrays(
  * not know, such as fixed strings, are bytes or numbers along one more dimension.
  */
 function levelOf(
-  { data_type, codecs }: ArrayMetadata,
-  chunkShape: readonly number[],
+  { metadata: { data_type }, chunk }: ParsedArray,
 ): ChunkLevel {
   const name = typeof data_type === "string" ? data_type : data_type.name;
   const form = elementForm(data_type);
   if (form === undefined || coreDataType(name) !== undefined) {
-    return chunkLevel(codecs, chunkShape, name);
+    return chunkLevel(chunk, name);
   }
-  if (form.count === 1) return chunkLevel(codecs, chunkShape, form.dataType);
+  if (form.count === 1) return chunkLevel(chunk, form.dataType);
   // The order of elements does not change the length of a chunk.
-  const rest = namedCodecs(codecs).filter(({ name }) => name !== "transpose");
-  return rest[0]?.name === "bytes"
-    ? chunkLevel(rest, [...chunkShape, form.count], form.dataType)
-    : chunkLevel(codecs, chunkShape, name);
+  const codecs = chunk.codecs.filter(({ name }) => name !== "transpose");
+  const shape = [...chunk.shape, form.count];
+  return codecs[0]?.name === "bytes"
+    ? chunkLevel({ codecs, shape }, form.dataType)
+    : chunkLevel(chunk, name);
 }
 
 /**

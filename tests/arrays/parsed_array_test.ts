@@ -1,18 +1,18 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { MemoryStore } from "../../mod.ts";
-import { arrayRoot, ArrayStorage } from "../../src/arrays/array_storage.ts";
+import { arrayRoot, chunksOf, parseArray } from "../../src/arrays/mod.ts";
 import { contentsOf, countingBytes } from "../support/bytes.ts";
 import { arrayMetadata, concatParts } from "../support/metadata.ts";
 import { observed, STORE_METHODS } from "../support/observed_store.ts";
 
-Deno.test("ArrayStorage.transform splits chunks of its array, and no other value", async () => {
-  const storage = new ArrayStorage(arrayMetadata({
+Deno.test("chunksOf splits chunks of its array, and no other value", async () => {
+  const array = parseArray(arrayMetadata({
     storage_transformers: [
       concatParts({ key_suffix: ".a", size: 1 }, { key_suffix: ".b" }),
     ],
   }));
   const memory = new MemoryStore();
-  const store = storage.transform(memory, "/x");
+  const store = chunksOf(memory, "/x", array);
   const others = [
     "/y/c/0/0", // of another array
     "/c/0/0",
@@ -30,7 +30,7 @@ Deno.test("ArrayStorage.transform splits chunks of its array, and no other value
   assertEquals(contents["/x/c/0/0.b"], [1, 2]);
 });
 
-Deno.test("ArrayStorage.transform changes shards in one object by groups, and other chunks by the store itself", async () => {
+Deno.test("chunksOf changes shards in one object by groups, and other chunks by the store itself", async () => {
   const sharded = arrayMetadata({
     codecs: [{
       name: "sharding_indexed",
@@ -51,15 +51,19 @@ Deno.test("ArrayStorage.transform changes shards in one object by groups, and ot
     const memory = new MemoryStore();
     const below = observed(memory, () => {}, methods);
     const changed: string[] = [];
-    const store = new ArrayStorage(metadata).transform({
-      ...below,
-      ...below.group && {
-        group(key, keys) {
-          changed.push(...keys);
-          return below.group!(key, keys);
+    const store = chunksOf(
+      {
+        ...below,
+        ...below.group && {
+          group(key, keys) {
+            changed.push(...keys);
+            return below.group!(key, keys);
+          },
         },
       },
-    }, "");
+      "",
+      parseArray(metadata),
+    );
     await store.set!("/c/0/0", countingBytes(5));
     await store.set!("/c/0/0", ReadableStream.from([countingBytes(6)]));
     assertEquals(await store.get("/c/0/0"), countingBytes(6));

@@ -1,0 +1,232 @@
+import {
+  type ChunkKeyEncoding,
+  innermostEncoding,
+  parseChunkKeyEncoding,
+} from "../chunk_key_encoding/mod.ts";
+import {
+  assertPartKeys,
+  checkConfiguration,
+  keySuffixes,
+  sampleKeys,
+} from "../concat_parts/mod.ts";
+import {
+  atPath,
+  below,
+  describe,
+  MetadataError,
+  pointer,
+} from "../errors/mod.ts";
+import {
+  type ArrayMetadata,
+  namedCodecs,
+  type NamedConfiguration,
+  parseArrayMetadata,
+  parseExtension,
+} from "../metadata/mod.ts";
+import { parseShardLayout, shardIndexSize } from "../shards/mod.ts";
+import type { Part } from "../splitter/mod.ts";
+import { chunkKeyProblem } from "../stores/mod.ts";
+import { completeElements } from "./complete_metadata.ts";
+import { type ChunkLevel, ParsedArray } from "./parsed_array.ts";
+import { assertIndexPart } from "./part_notation.ts";
+import { assertPortableKeys } from "./portable_keys.ts";
+
+/** Options of {@linkcode parseArray}. */
+export interface ParseArrayOptions {
+  /**
+   * Whether the array is new. Its metadata is then completed, so that every Zarr client
+   * that knows its extensions can open the array, and what some client or file system
+   * could not hold is refused. Default: `false`.
+   */
+  readonly isNew?: boolean;
+}
+
+/**
+ * Parses the metadata of an array: the only place where it is checked.
+ *
+ * @throws {MetadataError} If the metadata is not valid or not understood.
+ */
+export function parseArray(
+  document: unknown,
+  { isNew = false }: ParseArrayOptions = {},
+): ParsedArray {
+  const { metadata, chunkShape, gridShape } = parseArrayMetadata(
+    document,
+    isNew ? completeElements : undefined,
+  );
+  const chunk = parseLevel(metadata.codecs, chunkShape, "/codecs", isNew);
+  const keys = below(
+    "/chunk_key_encoding",
+    () => parseKeys(metadata.chunk_key_encoding, gridShape),
+  );
+  const array = new ParsedArray({
+    metadata: isNew
+      ? { ...metadata, chunk_key_encoding: keys.toJSON() }
+      : metadata,
+    gridShape,
+    keys,
+    chunk,
+    ...below("/storage_transformers", () => parseParts(metadata, keys)),
+  });
+  if (isNew) assertStorable(array);
+  return array;
+}
+
+/**
+ * Refuses a new way to store an array: parts that cannot hold what their names say, and
+ * keys that some file system cannot hold.
+ *
+ * @throws {MetadataError} With the place of the part or the suffix.
+ */
+export function assertStorable(array: ParsedArray): void {
+  assertIndexPart(array);
+  assertPortableKeys(array);
+}
+
+/** Parses the codecs of chunks, and of the inner chunks if the chunks are shards. */
+function parseLevel(
+  members: ArrayMetadata["codecs"],
+  shape: readonly number[],
+  path: string,
+  isNew: boolean,
+): ChunkLevel {
+  const codecs = namedCodecs(members);
+  const place = codecs.findIndex(({ name }) => name === "sharding_indexed");
+  // Another codec before the shards may change the shape of a chunk.
+  const shardShape = isNew
+    ? shapeBehind(codecs.slice(0, place), shape, path)
+    : shape;
+  const isFound = place === 0 || place > 0 && isNew && shardShape !== undefined;
+  if (!isFound) return { shape, codecs };
+  const at = pointer(path, place);
+  const layout = below(at, () => parseShardLayout(members[place], shardShape!));
+  if (isNew) {
+    // Throws if the index is too large.
+    atPath(`${at}/configuration/chunk_shape`, () => shardIndexSize(layout));
+  }
+  const { chunk_shape, codecs: innerCodecs } = codecs[place]!.configuration as {
+    chunk_shape: number[];
+    codecs: ArrayMetadata["codecs"];
+  };
+  const inner = parseLevel(
+    innerCodecs,
+    chunk_shape,
+    `${at}/configuration/codecs`,
+    isNew,
+  );
+  const shard = { layout, inner, after: codecs.slice(place + 1) };
+  return place === 0 ? { shape, codecs, shard } : { shape, codecs };
+}
+
+/** The shape of a chunk behind codecs; `undefined` if another codec than `transpose` may change it. */
+function shapeBehind(
+  codecs: readonly NamedConfiguration[],
+  shape: readonly number[],
+  path: string,
+): readonly number[] | undefined {
+  let current = shape;
+  for (const [i, { name, configuration }] of codecs.entries()) {
+    if (name !== "transpose") return undefined;
+    const { order } = configuration as { order: readonly number[] | string };
+    if (typeof order === "string") {
+      throw new MetadataError(
+        `Expected the order of "transpose" to be a list of dimensions, found ${
+          describe(order)
+        }`,
+        `${pointer(path, i)}/configuration/order`,
+      );
+    }
+    current = order.map((dimension) => current[dimension]!);
+  }
+  return current;
+}
+
+/** Parses a chunk key encoding, and refuses one that has no usable keys for the grid. */
+function parseKeys(
+  member: unknown,
+  gridShape: readonly number[],
+): ChunkKeyEncoding {
+  const encoding = parseChunkKeyEncoding(member);
+  // A registered encoding may have no key for some chunks.
+  if (innermostEncoding(encoding).name === "template") {
+    const last = gridShape.map((count) => Math.max(count - 1, 0));
+    atPath("", () => encoding.encode(last));
+  }
+  for (const key of sampleKeys(encoding, gridShape.length)) {
+    const problem = chunkKeyProblem(key);
+    if (problem === undefined) continue;
+    throw new MetadataError(`The chunk key ${describe(key)} ${problem}`);
+  }
+  return encoding;
+}
+
+/** Parses the storage transformers, and flattens those that divide the parts of others. */
+function parseParts(
+  { shape, storage_transformers = [] }: ArrayMetadata,
+  keys: ChunkKeyEncoding,
+): Pick<ParsedArray, "parts" | "suffixPaths"> {
+  const transformers = storage_transformers.map((member, i) =>
+    below(pointer("", i), () => parseTransformer(member))
+  );
+  assertPartKeys(transformers, keys, shape.length);
+  const layers = transformers.filter((parts) => parts !== undefined);
+  return {
+    parts: flatten(layers),
+    suffixPaths: keySuffixes(transformers).map(({ path }) =>
+      `/storage_transformers${path}`
+    ),
+  };
+}
+
+/** Parses a storage transformer; returns `undefined` for an unknown one that may be skipped. */
+function parseTransformer(member: unknown): Part[] | undefined {
+  const { name, configuration, mustUnderstand } = parseExtension(
+    member,
+    "storage transformer",
+  );
+  if (name === "concat-parts") {
+    return below("/configuration", () => checkConfiguration(configuration));
+  }
+  if (!mustUnderstand) return undefined;
+  throw new MetadataError(
+    `Unknown storage transformer ${describe(name)}; known is "concat-parts"`,
+    typeof member === "string" ? "" : "/name",
+  );
+}
+
+/**
+ * Returns the parts of a chunk as objects of the store.
+ *
+ * @param layers The parts of a chunk, the parts of each part, and so on.
+ * @throws {MetadataError} If a part has a size that those it is stored in cannot have.
+ */
+function flatten([first, ...others]: readonly (readonly Part[])[]): Part[] {
+  if (first === undefined) return [{ keySuffix: "" }];
+  if (others.length === 0) return [...first];
+  const inner = flatten(others);
+  return first.flatMap((part) => dividedPart(part, inner));
+}
+
+/** Divides a part. If one of the parts that it is stored in has no size, it takes the rest. */
+function dividedPart({ keySuffix, size }: Part, parts: Part[]): Part[] {
+  const withSuffix = (part: Part): Part => ({
+    ...part,
+    keySuffix: keySuffix + part.keySuffix,
+  });
+  if (size === undefined) return parts.map(withSuffix);
+  const unsized = parts.filter((part) => part.size === undefined);
+  const rest = parts.reduce((rest, part) => rest - (part.size ?? 0), size);
+  const isResolved = unsized.length === 0
+    ? rest === 0
+    : unsized.length === 1 && rest >= 0;
+  if (isResolved) {
+    return parts.map((part) => ({ size: rest, ...withSuffix(part) }));
+  }
+  throw new MetadataError(
+    `The part ${
+      describe(keySuffix)
+    } of ${size} bytes would be stored in parts of other sizes, ${
+      describe(parts.map((part) => part.size))
+    }; expected sizes that add up to it, with one part without a size at most`,
+  );
+}
