@@ -6,6 +6,7 @@ import {
 import {
   assertPartKeys,
   checkConfiguration,
+  flatParts,
   keySuffixes,
   sampleKeys,
 } from "../concat_parts/mod.ts";
@@ -169,9 +170,8 @@ function parseParts(
     below(pointer("", i), () => parseTransformer(member))
   );
   assertPartKeys(transformers, keys, shape.length);
-  const layers = transformers.filter((parts) => parts !== undefined);
   return {
-    parts: flatten(layers),
+    parts: flatParts(transformers),
     suffixPaths: keySuffixes(transformers).map(({ path }) =>
       `/storage_transformers${path}`
     ),
@@ -191,42 +191,5 @@ function parseTransformer(member: unknown): Part[] | undefined {
   throw new MetadataError(
     `Unknown storage transformer ${describe(name)}; known is "concat-parts"`,
     typeof member === "string" ? "" : "/name",
-  );
-}
-
-/**
- * Returns the parts of a chunk as objects of the store.
- *
- * @param layers The parts of a chunk, the parts of each part, and so on.
- * @throws {MetadataError} If a part has a size that those it is stored in cannot have.
- */
-function flatten([first, ...others]: readonly (readonly Part[])[]): Part[] {
-  if (first === undefined) return [{ keySuffix: "" }];
-  if (others.length === 0) return [...first];
-  const inner = flatten(others);
-  return first.flatMap((part) => dividedPart(part, inner));
-}
-
-/** Divides a part. If one of the parts that it is stored in has no size, it takes the rest. */
-function dividedPart({ keySuffix, size }: Part, parts: Part[]): Part[] {
-  const withSuffix = (part: Part): Part => ({
-    ...part,
-    keySuffix: keySuffix + part.keySuffix,
-  });
-  if (size === undefined) return parts.map(withSuffix);
-  const unsized = parts.filter((part) => part.size === undefined);
-  const rest = parts.reduce((rest, part) => rest - (part.size ?? 0), size);
-  const isResolved = unsized.length === 0
-    ? rest === 0
-    : unsized.length === 1 && rest >= 0;
-  if (isResolved) {
-    return parts.map((part) => ({ size: rest, ...withSuffix(part) }));
-  }
-  throw new MetadataError(
-    `The part ${
-      describe(keySuffix)
-    } of ${size} bytes would be stored in parts of other sizes, ${
-      describe(parts.map((part) => part.size))
-    }; expected sizes that add up to it, with one part without a size at most`,
   );
 }
