@@ -278,6 +278,8 @@ Deno.test("SuffixChunkKeyEncoding rejects suffixes that make unsafe keys, alone 
       assertThrows(() => suffixed(outer, base), RangeError, "cannot be used");
     }
   }
+  const three = suffixed(".jso", suffixed("/zarr"));
+  assertThrows(() => suffixed("n", three), RangeError, "cannot be used");
 });
 
 Deno.test("SuffixChunkKeyEncoding checks every key of a custom base encoding", () => {

@@ -94,128 +94,109 @@ Deno.test("parseChunkKeyEncoding reads encodings in all forms", () => {
   );
 });
 
-Deno.test("parseChunkKeyEncoding refuses invalid metadata at its place", () => {
-  const deep = '{"name":"suffix","configuration":{"suffix":"","base_encoding":'
-    .repeat(5000) + '"v2"' + "}}".repeat(5000);
-  const nested = "/configuration/base_encoding".repeat(32);
-  const configured = (name: string, configuration: unknown) => ({
-    name,
-    configuration,
-  });
-  const cases: [metadata: unknown, path: string][] = [
-    ...[null, undefined, 5, true, ["v2"], ""]
-      .map((wrong): [unknown, string] => [wrong, ""]),
-    [{}, "/name"],
-    [{ name: "" }, "/name"],
-    [{ name: 2 }, "/name"],
-    [{ name: "v2", separator: "/" }, "/separator"],
-    ...[null, [], "/", 1].map((wrong): [unknown, string] => [
-      configured("v2", wrong),
-      "/configuration",
-    ]),
-    ...["v3", "Default", "v2 ", "__proto__", "constructor", "toString"]
-      .flatMap((name): [unknown, string][] => [
-        [name, ""],
-        [{ name, must_understand: false }, "/name"],
-      ]),
-    ...["default", "v2", "fanout"].map((name): [unknown, string] => [
-      { name, must_understand: false },
-      "/must_understand",
-    ]),
-    [{ name: "v2", must_understand: null }, "/must_understand"],
-    ...["seperator", "", "toString", "constructor", "format", "base"]
-      .flatMap((member) =>
-        ["default", "v2", "fanout"].map((name): [unknown, string] => [
-          configured(name, { [member]: {} }),
-          `/configuration/${member}`,
-        ])
-      ),
-    [configured("v2", { "a/b~c": 1 }), "/configuration/a~1b~0c"],
-    [suffix({ suffix: "", separator: "." }), "/configuration/separator"],
-    // Own and inherited members with the names of those of objects.
-    [JSON.parse('{"name":"v2","__proto__":{}}'), "/__proto__"],
-    [
-      JSON.parse('{"name":"v2","configuration":{"__proto__":{}}}'),
-      "/configuration/__proto__",
-    ],
-    [
-      JSON.parse(
-        '{"name":"suffix","configuration":{"__proto__":{"suffix":""}}}',
-      ),
-      "/configuration/suffix",
-    ],
+function configured(name: string, configuration: unknown): unknown {
+  return { name, configuration };
+}
+
+const SEPARATED = ["default", "v2"];
+const UNKNOWN = [
+  "v3",
+  "Default",
+  "v2 ",
+  "__proto__",
+  "constructor",
+  "toString",
+];
+const UNSAFE = ["/", "/../x", "\\", "\udc00", "/zarr.json"];
+const SPELLINGS = ["base_encoding", "base-encoding"];
+const DEEP = '{"name":"suffix","configuration":{"suffix":"","base_encoding":'
+  .repeat(5000) + '"v2"' + "}}".repeat(5000);
+
+/** Metadata that is refused, by the path of what is wrong. */
+const REFUSED: Record<string, unknown[]> = {
+  "": [null, undefined, 5, true, ["v2"], "", ...UNKNOWN],
+  "/name": [
+    ...[{}, { name: "" }, { name: 2 }],
+    ...UNKNOWN.map((name) => ({ name, must_understand: false })),
+  ],
+  "/separator": [{ name: "v2", separator: "/" }],
+  "/__proto__": [JSON.parse('{"name":"v2","__proto__":{}}')],
+  "/must_understand": [
+    ...["default", "v2", "suffix", "template", "fanout"]
+      .map((name) => ({ name, must_understand: false })),
+    { name: "v2", must_understand: null },
+  ],
+  "/configuration": [null, [], "/", 1].map((each) => configured("v2", each)),
+  "/configuration/separator": [
     ...["", "|", "//", null, 0, ["/"]].flatMap((separator) =>
-      ["default", "v2"].map((name): [unknown, string] => [
-        configured(name, { separator }),
-        "/configuration/separator",
-      ])
+      SEPARATED.map((name) => configured(name, { separator }))
     ),
-    ...["suffix", { name: "suffix" }, suffix({ base_encoding: "v2" })]
-      .map((metadata): [unknown, string] => [
-        metadata,
-        "/configuration/suffix",
-      ]),
-    ...[null, 5, [".x"], "/", "/../x", "\\", "\udc00", "/zarr.json"]
-      .flatMap((wrong): [unknown, string][] => [
-        [suffix({ suffix: wrong }), "/configuration/suffix"],
-        [
-          suffix({ suffix: "", base_encoding: suffix({ suffix: wrong }) }),
-          "/configuration/base_encoding/configuration/suffix",
-        ],
-      ]),
-    [
-      suffix({ suffix: ".json", base_encoding: suffix({ suffix: "/zarr" }) }),
-      "/configuration/suffix",
-    ],
-    // Both spellings, and each in the path.
-    ...[["v2", "v2"], ["v2", null], [null, "v2"]]
-      .map(([first, second]): [unknown, string] => [
-        suffix({ suffix: "", base_encoding: first, "base-encoding": second }),
-        "/configuration/base-encoding",
-      ]),
-    ...["base_encoding", "base-encoding"].flatMap((
-      name,
-    ): [unknown, string][] => [
-      [suffix({ suffix: "", [name]: null }), `/configuration/${name}`],
+    configured("fanout", { separator: "/" }),
+    configured("template", { format: "{0}", separator: null }),
+    suffix({ suffix: "", separator: "." }),
+  ],
+  "/configuration/toString": [...SEPARATED, "fanout"]
+    .map((name) => configured(name, { toString: {} })),
+  "/configuration/a~1b~0c": [configured("v2", { "a/b~c": 1 })],
+  "/configuration/__proto__": [
+    JSON.parse('{"name":"v2","configuration":{"__proto__":{}}}'),
+  ],
+  "/configuration/suffix": [
+    ...["suffix", { name: "suffix" }, suffix({ base_encoding: "v2" })],
+    ...[null, 5, [".x"], ...UNSAFE].map((suffixed) =>
+      suffix({ suffix: suffixed })
+    ),
+    suffix({ suffix: ".json", base_encoding: suffix({ suffix: "/zarr" }) }),
+    configured("template", { format: "{0}", suffix: "" }),
+    // An inherited member.
+    JSON.parse('{"name":"suffix","configuration":{"__proto__":{"suffix":""}}}'),
+  ],
+  "/configuration/base_encoding/configuration/suffix": UNSAFE.map((unsafe) =>
+    suffix({ suffix: "", base_encoding: suffix({ suffix: unsafe }) })
+  ),
+  "/configuration/base-encoding": [
+    ...[["v2", "v2"], ["v2", null], [null, "v2"]].map(([one, other]) =>
+      suffix({ suffix: "", base_encoding: one, "base-encoding": other })
+    ),
+    suffix({ suffix: "", "base-encoding": null }),
+  ],
+  ...Object.fromEntries(SPELLINGS.flatMap((name) => {
+    const base = `/configuration/${name}`;
+    const wrong = configured("v2", { separator: "|" });
+    return [
+      [`${base}/name`, [suffix({ suffix: "", [name]: { name: "v3" } })]],
       [
-        suffix({ suffix: "", [name]: { name: "v3" } }),
-        `/configuration/${name}/name`,
+        `${base}/configuration/separator`,
+        [suffix({ suffix: "", [name]: wrong })],
       ],
-      [
-        suffix({ suffix: "", [name]: configured("v2", { separator: "|" }) }),
-        `/configuration/${name}/configuration/separator`,
-      ],
-    ]),
-    ...[99, 0, -1000, 100.5, 2 ** 53, "1000", null, []]
-      .map((max_children): [unknown, string] => [
-        configured("fanout", { max_children }),
-        "/configuration/max_children",
-      ]),
-    ["template", "/configuration/format"],
-    [configured("template", { separator: "/" }), "/configuration/format"],
-    [configured("template", { format: null }), "/configuration/format"],
-    [configured("template", { template: 5 }), "/configuration/template"],
-    [configured("template", { template: "{" }), "/configuration/template"],
-    [
-      configured("template", { format: "{0}", template: "{0}" }),
-      "/configuration/template",
-    ],
-    [
-      configured("template", { format: "{0}", separator: null }),
-      "/configuration/separator",
-    ],
-    [
-      configured("template", { format: "{0}", suffix: "" }),
-      "/configuration/suffix",
-    ],
-    [nest(33), nested],
-    [nest(1000), nested],
-    [JSON.parse(deep), nested],
-  ];
-  for (const [metadata, path] of cases) {
-    const parse = () => parseChunkKeyEncoding(metadata);
-    const error = assertThrows(parse, MetadataError);
-    assertStrictEquals(error.path, path, error.message);
+    ];
+  })),
+  "/configuration/max_children": [99, 0, -1000, 100.5, 2 ** 53, "1000", null]
+    .map((max_children) => configured("fanout", { max_children })),
+  "/configuration/format": [
+    "template",
+    configured("template", { separator: "/" }),
+    configured("template", { format: null }),
+  ],
+  "/configuration/template": [
+    configured("template", { template: 5 }),
+    configured("template", { template: "{" }),
+    configured("template", { format: "{0}", template: "{0}" }),
+  ],
+  ["/configuration/base_encoding".repeat(32)]: [
+    nest(33),
+    nest(1000),
+    JSON.parse(DEEP),
+  ],
+};
+
+Deno.test("parseChunkKeyEncoding refuses invalid metadata at its place", () => {
+  for (const [path, all] of Object.entries(REFUSED)) {
+    for (const metadata of all) {
+      const parse = () => parseChunkKeyEncoding(metadata);
+      const error = assertThrows(parse, MetadataError);
+      assertStrictEquals(error.path, path, error.message);
+    }
   }
   assertStrictEquals(parseChunkKeyEncoding(nest(32)).name, "suffix");
 });

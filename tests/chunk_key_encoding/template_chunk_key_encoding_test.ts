@@ -144,6 +144,10 @@ Deno.test("TemplateChunkKeyEncoding.decode names the nearest key for numbers tha
     assertStrictEquals(error.problem.split("expected ")[1], expected);
     encoding.decode(nearest);
   }
+  for (const key of ["z", "y15", `z${"9".repeat(17)}`]) {
+    const decode = () => make("z{0*10}").decode(key);
+    assertEquals(assertThrows(decode, ChunkKeyError).nearest, undefined);
+  }
 });
 
 Deno.test("TemplateChunkKeyEncoding.decode rejects keys that encode does not return, ranks and wrong types", () => {

@@ -109,6 +109,8 @@ Deno.test("changeNodes keeps all other members of a group and its consolidated m
     ...group,
     consolidated_metadata: { ...consolidated, metadata: { a: 2 } },
   });
+  const without = changeNodes(group, (node) => node === 1 ? undefined : node);
+  assertEquals(nodePaths(without), [""]);
 });
 
 Deno.test("nodePaths and changeNodes accept any value as a document", () => {

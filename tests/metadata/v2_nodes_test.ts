@@ -494,6 +494,7 @@ Deno.test("convertV2Group consolidates nodes in the order of their depths, below
       "b/.zgroup": V2_GROUP,
       "b/.zattrs": { n: 1 },
       "c/lost/.zgroup": V2_GROUP,
+      "d/.zgroup": V2_GROUP,
       "a/.zarray": { ...ARRAY, dtype: "|u1" },
       "bad/.zarray": { ...ARRAY, dtype: "|O" },
       "attributes/.zattrs": {},
@@ -501,7 +502,7 @@ Deno.test("convertV2Group consolidates nodes in the order of their depths, below
   });
   const document = convertV2Group(V2_GROUP, { t: 2 }, nodes);
   const { metadata } = document.consolidated_metadata as { metadata: Json };
-  assertEquals(Object.keys(metadata), ["a", "b", "b/a"]);
+  assertEquals(Object.keys(metadata), ["a", "b", "d", "b/a"]);
   assertEquals(metadata.b, group({ n: 1 }) as unknown);
   assertEquals(document.attributes, { t: 2 });
   assertEquals(convertV2Group(V2_GROUP, {}), group());
