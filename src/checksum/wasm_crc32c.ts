@@ -1,3 +1,4 @@
+import { decodeBase64 } from "../runtime/mod.ts";
 import { WASM_BINARY } from "./checksum_wasm.ts";
 
 /** The compiled modules, by their text in base64. */
@@ -13,10 +14,7 @@ export function compileModule(base64: string): WebAssembly.Module | undefined {
   const known = compiled.get(base64);
   if (known !== undefined) return known;
   try {
-    const binary = Uint8Array.from(
-      atob(base64),
-      (character) => character.charCodeAt(0),
-    );
+    const binary = decodeBase64(base64);
     // A module with SIMD is not valid where SIMD is not supported.
     if (!WebAssembly.validate(binary)) return undefined;
     const module = new WebAssembly.Module(binary);

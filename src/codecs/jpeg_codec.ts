@@ -1,6 +1,6 @@
 import { describe, MetadataError } from "../errors/mod.ts";
 import { refuse } from "../metadata/mod.ts";
-import { joinBytes } from "../runtime/mod.ts";
+import { decodeBase64, joinBytes } from "../runtime/mod.ts";
 import {
   type Chunk,
   type ChunkMetadata,
@@ -178,7 +178,7 @@ function parseBase64(member: string, value: unknown): Uint8Array | undefined {
   if (value === undefined || value === null) return undefined;
   try {
     if (typeof value === "string") {
-      return Uint8Array.from(atob(value), (each) => each.charCodeAt(0));
+      return decodeBase64(value);
     }
   } catch { /* Refused below. */ }
   refuse(

@@ -1,4 +1,5 @@
 import { atPath, below, describe, MetadataError } from "../errors/mod.ts";
+import { decodeBase64 } from "../runtime/mod.ts";
 import { checkDataType, coreDataType, fillValueJson } from "./data_type.ts";
 import { numberOf } from "./json.ts";
 import { isWhole, type NamedConfiguration, refuse } from "./schema.ts";
@@ -300,7 +301,7 @@ function fromBase64(value: unknown): Uint8Array | undefined {
     value.length % 4 !== 0
   ) return undefined;
   try {
-    return Uint8Array.from(atob(value), (each) => each.charCodeAt(0));
+    return decodeBase64(value);
   } catch {
     return undefined;
   }

@@ -4,6 +4,7 @@
  *
  * Source: https://docs.xarray.dev/en/stable/internals/zarr-encoding-spec.html
  */
+import { decodeBase64, encodeBase64 } from "../runtime/mod.ts";
 import { coreDataType } from "./data_type.ts";
 import { numberOf } from "./json.ts";
 
@@ -19,7 +20,7 @@ export function encodeXarrayFillValue(
   if (!isFloat) return value;
   const bytes = new Uint8Array(8);
   new DataView(bytes.buffer).setFloat64(0, Number(numberOf(value)), true);
-  return btoa(String.fromCharCode(...bytes));
+  return encodeBase64(bytes);
 }
 
 /**
@@ -61,6 +62,6 @@ export function decodeXarrayFillValue(
 function floatOf(text: string): number | undefined {
   if (/^(?:NaN|-?Infinity)$/.test(text)) return Number(text);
   if (!/^[A-Za-z0-9+/]{11}=$/.test(text)) return undefined;
-  const bytes = Uint8Array.from(atob(text), (byte) => byte.charCodeAt(0));
-  return new DataView(bytes.buffer).getFloat64(0, true);
+  const { buffer } = decodeBase64(text);
+  return new DataView(buffer).getFloat64(0, true);
 }

@@ -56,3 +56,20 @@ export async function digestOf(
   return digest.toHex?.() ??
     Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
+
+/** Decodes Base64; throws for other text, as `atob` does. */
+export function decodeBase64(text: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(text), (byte) => byte.charCodeAt(0));
+}
+
+export function encodeBase64(bytes: Iterable<number>): string {
+  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+}
+
+/** Whether two lists have the same items. */
+export function isSameList(
+  a: readonly unknown[],
+  b: readonly unknown[],
+): boolean {
+  return a.length === b.length && a.every((item, i) => item === b[i]);
+}

@@ -1,8 +1,11 @@
 /** What JavaScript lacks for the rooms above: tasks that run at the same time, bytes, floats of 16 bits, and zlib of Node. */
 export {
   copyBytes,
+  decodeBase64,
   digestOf,
+  encodeBase64,
   isSameBytes,
+  isSameList,
   joinBytes,
   ownBytes,
 } from "./bytes.ts";

@@ -1,5 +1,5 @@
 import { type ChunkRows, rowsOf } from "../codecs/mod.ts";
-import { copyBytes, runConcurrently } from "../runtime/mod.ts";
+import { copyBytes, isSameList, runConcurrently } from "../runtime/mod.ts";
 import {
   type ChunkBlock,
   type ChunkElements,
@@ -292,7 +292,7 @@ export class ShardedRead {
       ? await arraysOf(store)!.at(this.#root)
       : undefined;
     const isSame = found instanceof ShardedArray &&
-      isSameShape(found.levels.chunkShape, this.#context.chunkShape);
+      isSameList(found.levels.chunkShape, this.#context.chunkShape);
     return isSame ? found : undefined;
   }
 
@@ -429,10 +429,6 @@ function inShards(along: readonly Along[], chunksPerShard: number): Along[][] {
 /** Options of a read, never absent: only `zarr.set` reads without. */
 function optionsOf(signal: AbortSignal | undefined): { signal?: AbortSignal } {
   return signal === undefined ? {} : { signal };
-}
-
-function isSameShape(a: readonly number[], b: readonly number[]): boolean {
-  return a.length === b.length && a.every((length, i) => length === b[i]);
 }
 
 /** An element of a typed array, or of an array of zarrita's own. */

@@ -1,3 +1,4 @@
+import { decodeBase64 } from "../../runtime/mod.ts";
 /** The places of coefficients in a block, in the order in which they are stored. */
 // deno-fmt-ignore
 export const ZIGZAG: Uint8Array = /* @__PURE__ */ new Uint8Array([
@@ -168,7 +169,7 @@ export function standardTables(): Tables {
   if (standard === undefined) {
     standard = { quantization: [], dc: [], ac: [] };
     readHuffman(
-      Uint8Array.from(atob(STANDARD), (each) => each.charCodeAt(0)),
+      decodeBase64(STANDARD),
       standard,
     );
   }

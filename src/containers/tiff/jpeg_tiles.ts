@@ -1,5 +1,6 @@
 import { findJpegHeader, readJpegTables } from "../../codecs/mod.ts";
 import { DamageError, describe } from "../../errors/mod.ts";
+import { decodeBase64 } from "../../runtime/mod.ts";
 import {
   readRange,
   type Store,
@@ -54,7 +55,7 @@ export async function assertJpeg(
 }
 
 function assertTables(tables: string, key: StoreKey): void {
-  const bytes = Uint8Array.from(atob(tables), (each) => each.charCodeAt(0));
+  const bytes = decodeBase64(tables);
   try {
     readJpegTables(bytes);
   } catch (error) {

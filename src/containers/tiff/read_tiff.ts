@@ -1,4 +1,5 @@
 import { describe } from "../../errors/mod.ts";
+import { isSameList } from "../../runtime/mod.ts";
 import {
   readRange,
   readSize,
@@ -227,7 +228,7 @@ class Overviews {
       } else if (kind === "image") {
         const isNext = run !== undefined && run.followers.length === 0 &&
           run.first + run.count === place &&
-          isSame(pages[place - 1]!.shape, page.shape);
+          isSameList(pages[place - 1]!.shape, page.shape);
         if (isNext) run!.count++;
         else run = { first: place, count: 1, followers: [] };
       } else if (kind === "overview") run?.followers.push(page);
@@ -297,10 +298,6 @@ function sizesOf({ followers, count }: PictureRun): TiffPage[][] {
     else pages.push(page);
   }
   return [...sizes.values()].filter(({ length }) => length === count);
-}
-
-function isSame(a: readonly number[], b: readonly number[]): boolean {
-  return a.length === b.length && a.every((length, i) => length === b[i]);
 }
 
 function areaOf({ shape }: TiffPage): number {

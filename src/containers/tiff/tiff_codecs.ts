@@ -6,6 +6,7 @@ import {
   type NamedConfiguration,
   parseExtension,
 } from "../../metadata/mod.ts";
+import { encodeBase64 } from "../../runtime/mod.ts";
 import {
   CONVERT,
   PageDamage,
@@ -397,7 +398,7 @@ function jpegOf(tags: PageTags, dataType: string): NamedConfiguration {
   return {
     name: "imagecodecs_jpeg",
     configuration: {
-      ...tables && { tables: btoa(String.fromCharCode(...tables)) },
+      ...tables && { tables: encodeBase64(tables) },
       ...colors,
     },
   };

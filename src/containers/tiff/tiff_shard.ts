@@ -1,5 +1,6 @@
 import { DamageError, describe } from "../../errors/mod.ts";
 import type { NamedConfiguration } from "../../metadata/mod.ts";
+import { isSameList } from "../../runtime/mod.ts";
 import type { ShardIndex } from "../../shards/mod.ts";
 import { greatestDivisor } from "../adoption/mosaic.ts";
 import { MOST_TILES } from "./page_tiles.ts";
@@ -46,7 +47,7 @@ export function shardOf(
   if (others.length === 0) return first!;
   for (const [i, other] of others.entries()) {
     const difference = differenceOf(first!, other) ??
-      (isSame(first!.shape, other.shape)
+      (isSameList(first!.shape, other.shape)
         ? undefined
         : differs("shapes", first!.shape, other.shape));
     if (difference === undefined) continue;
@@ -69,7 +70,7 @@ export function shardOf(
 function withSameRows(shards: readonly TiffShard[]): readonly TiffShard[] {
   const [first] = shards as readonly [TiffShard];
   const isFirst = (member: "shape" | "tileShape") => (shard: TiffShard) =>
-    isSame(shard[member], first[member]);
+    isSameList(shard[member], first[member]);
   const areDivided = shards.every(isFirst("shape")) &&
     !shards.every(isFirst("tileShape"));
   const rows = areDivided ? commonRows(shards) : undefined;
@@ -205,18 +206,18 @@ export function bandsFirst(shard: TiffShard): TiffShard | undefined {
  * types, "uint8" and "int8"`; `undefined` if they can be. Their shapes may differ.
  */
 export function differenceOf(a: TiffShard, b: TiffShard): string | undefined {
-  if (!isSame(a.dimensionNames, b.dimensionNames)) {
+  if (!isSameList(a.dimensionNames, b.dimensionNames)) {
     return differs("dimensions", a.dimensionNames, b.dimensionNames);
   }
   if (a.dataType !== b.dataType) {
     return differs("data types", a.dataType, b.dataType);
   }
-  if (!isSame(a.tileShape, b.tileShape)) {
+  if (!isSameList(a.tileShape, b.tileShape)) {
     return differs("shapes of tiles", a.tileShape, b.tileShape);
   }
   if (JSON.stringify(a.codecs) !== JSON.stringify(b.codecs)) {
     const [one, other] = [namesOf(a), namesOf(b)];
-    return isSame(one, other)
+    return isSameList(one, other)
       ? "different tables (JPEGTables) for their tiles"
       : differs("codecs", one, other);
   }
@@ -236,10 +237,6 @@ function namesOf({ codecs }: TiffShard): string[] {
 
 function differs(what: string, a: unknown, b: unknown): string {
   return `different ${what}, ${describe(a)} and ${describe(b)}`;
-}
-
-function isSame(a: readonly unknown[], b: readonly unknown[]): boolean {
-  return a.length === b.length && a.every((value, i) => value === b[i]);
 }
 
 /** The codecs that store rows of elements one after another. */

@@ -6,7 +6,7 @@ import {
   isMembers,
   isWhole,
 } from "../../metadata/mod.ts";
-import { numberToHalf } from "../../runtime/mod.ts";
+import { decodeBase64, numberToHalf } from "../../runtime/mod.ts";
 
 /**
  * The memory of an element of a fixed length, as codecs see it. Elements of data types
@@ -144,7 +144,7 @@ function rawBytes(value: unknown, bytes: Uint8Array): Uint8Array | undefined {
   if (Array.isArray(value)) given = value;
   else if (typeof value === "string") {
     try {
-      given = Array.from(atob(value), (text) => text.charCodeAt(0));
+      given = [...decodeBase64(value)];
     } catch {
       return undefined;
     }

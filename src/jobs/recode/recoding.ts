@@ -18,6 +18,7 @@ import {
   namedCodecs,
   type NamedConfiguration,
 } from "../../metadata/mod.ts";
+import { isSameList } from "../../runtime/mod.ts";
 import { shardIndexSize } from "../../shards/mod.ts";
 import { writtenOut } from "../hierarchy/same_document.ts";
 import { describeType, elementForm } from "./element_form.ts";
@@ -158,10 +159,10 @@ export function recodedMetadata(
   const isSame = isSameJson(
     inner.map(writtenOut),
     encoding.codecs.map(writtenOut),
-  ) && isSameShape(chunkShape, encoding.chunkShape) &&
+  ) && isSameList(chunkShape, encoding.chunkShape) &&
     (shardShape === null
       ? !encoding.isSharded
-      : encoding.isSharded && isSameShape(shardShape, encoding.objectShape) &&
+      : encoding.isSharded && isSameList(shardShape, encoding.objectShape) &&
         (shards === undefined || hasUsualShards(metadata)));
   if (isSame) return metadata;
   const after = { chunkShape, codecs: inner };
@@ -197,7 +198,7 @@ function assertKnownLength(
     codecs.filter(({ name }) => codecKind(name) !== "bytes_to_bytes")
       .map(writtenOut)
   );
-  const isKept = isSameShape(before.chunkShape, after.chunkShape) &&
+  const isKept = isSameList(before.chunkShape, after.chunkShape) &&
     isSameJson(from, to);
   if (isKept) return;
   throw new RangeError(
@@ -214,7 +215,7 @@ function assertFitsMemory(
   after: Pick<ArrayEncoding, "chunkShape" | "codecs">,
 ): void {
   const form = elementForm(data_type);
-  const isKept = isSameShape(before.chunkShape, after.chunkShape) &&
+  const isKept = isSameList(before.chunkShape, after.chunkShape) &&
     isSameJson(before.codecs.map(writtenOut), after.codecs.map(writtenOut));
   if (form === undefined || isKept) return;
   for (const { chunkShape } of [before, after]) {
@@ -312,10 +313,6 @@ function assertShards(
       describe(fitting)
     } would fit${others}`,
   );
-}
-
-function isSameShape(a: readonly number[], b: readonly number[]): boolean {
-  return a.length === b.length && a.every((length, i) => length === b[i]);
 }
 
 /** The codecs of the innermost chunks that a recoding asks for, written out. */
