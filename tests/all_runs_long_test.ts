@@ -33,6 +33,7 @@ await import("./shards/encode_shard_test.ts");
 await import("./shards/shard_versions_test.ts");
 await import("./splitter/engines_test.ts");
 await import("./splitter/properties_test.ts");
+await import("./threads/chunk_jobs_test.ts");
 await import("./threads/copy_elements_test.ts");
 await import("./views/plain_view_listing_test.ts");
 await import("./views/plain_view_test.ts");
