@@ -12,6 +12,7 @@ import {
   checkLengths,
   checkList,
   checkMembers,
+  checkNode,
   checkOneOf,
   type NamedConfiguration,
   parseExtension,
@@ -95,9 +96,6 @@ interface ParsedArrayMetadata {
   readonly gridShape: readonly number[];
 }
 
-/** The greatest number of dimensions; zarr-python has 64. */
-export const MOST_DIMENSIONS = 256;
-
 /**
  * Checks array metadata. Chunk key encodings, storage transformers and shards are checked
  * elsewhere. The fill value and the codec from array to bytes may be missing.
@@ -111,38 +109,24 @@ export function parseArrayMetadata(
   complete: (document: Members) => Members = (document) => document,
 ): ParsedArrayMetadata {
   const what = "array metadata";
-  if (!isMembers(document)) refuse(`${what} to be an object`, document);
-  assertMember(document, "zarr_format", what);
-  const { zarr_format, node_type, storage_transformers } = document;
-  if (zarr_format !== 3) {
-    refuse("3 as zarr_format", zarr_format, "/zarr_format");
+  const { members } = checkNode(document, what, { array: MEMBERS });
+  for (const name of ["shape", "chunk_grid", "chunk_key_encoding"]) {
+    assertMember(members, name, what);
   }
-  assertMember(document, "node_type", what);
-  checkOneOf(node_type, ["array"], '"array" as node_type', "/node_type");
-  assertMember(document, "shape", what);
-  const shape = checkLengths(document.shape, "shape", 0);
-  if (shape.length > MOST_DIMENSIONS) {
-    throw new MetadataError(
-      `Expected at most ${MOST_DIMENSIONS} dimensions, found ${shape.length}`,
-      "/shape",
-    );
+  const shape = checkLengths(members.shape, "shape", 0);
+  if (members.storage_transformers !== undefined) {
+    checkList(members.storage_transformers, "storage_transformers");
   }
-  assertMember(document, "chunk_grid", what);
-  assertMember(document, "chunk_key_encoding", what);
-  if (storage_transformers !== undefined) {
-    checkList(storage_transformers, "storage_transformers");
-  }
-  refuseUnknownMembers(document);
   const chunkShape = below(
     "/chunk_grid",
-    () => parseChunkShape(document.chunk_grid, shape.length),
+    () => parseChunkShape(members.chunk_grid, shape.length),
   );
   const gridShape = shape.map((length, i) =>
     ceilDivide(length, chunkShape[i]!)
   );
-  checkAttributes(document.attributes);
-  checkDimensionNames(document.dimension_names, shape.length);
-  const metadata = checkElements(complete(document), shape.length);
+  checkAttributes(members.attributes);
+  checkDimensionNames(members.dimension_names, shape.length);
+  const metadata = checkElements(complete(members), shape.length);
   return {
     metadata: metadata as unknown as ArrayMetadata,
     chunkShape,
@@ -259,21 +243,6 @@ const MEMBERS: readonly string[] = [
   "attributes",
   "dimension_names",
 ];
-
-function refuseUnknownMembers(metadata: Members): void {
-  for (const [name, value] of Object.entries(metadata)) {
-    if (
-      MEMBERS.includes(name) ||
-      (value as Members | null)?.must_understand === false
-    ) continue;
-    throw new MetadataError(
-      `Unknown member ${
-        describe(name)
-      } in array metadata, without must_understand: false`,
-      pointer("", name),
-    );
-  }
-}
 
 function parseChunkShape(chunkGrid: unknown, rank: number): readonly number[] {
   const { name, configuration } = parseExtension(chunkGrid, "chunk grid");

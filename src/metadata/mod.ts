@@ -2,7 +2,6 @@
 export {
   type ArrayMetadata,
   ceilDivide,
-  MOST_DIMENSIONS,
   namedCodecs,
   parseArrayMetadata,
   type RegularChunkGrid,
@@ -46,6 +45,7 @@ export {
   checkMembers,
   checkOneOf,
   isWhole,
+  MOST_DIMENSIONS,
   type NamedConfiguration,
   parseExtension,
   refuse,

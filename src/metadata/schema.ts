@@ -4,7 +4,7 @@ import {
   MetadataError,
   pointer,
 } from "../errors/mod.ts";
-import { isMembers } from "./json.ts";
+import { isMembers, type Members } from "./json.ts";
 
 /** Throws the error for a value that is not as expected. `path` is the JSON pointer of the value. */
 export function refuse(expected: string, found: unknown, path = ""): never {
@@ -54,6 +54,44 @@ export function assertMember(
   );
 }
 
+/**
+ * Checks the members that say what a document is: the version of Zarr, and the type of the
+ * node. Refuses other members than the known ones, unless a reader may ignore them.
+ *
+ * @param what The name of the document in messages.
+ * @param known The types of nodes, with the members that they may have; `undefined` for any.
+ * @returns The document, and the type of its node.
+ */
+export function checkNode<const T extends string>(
+  document: unknown,
+  what: string,
+  known: Readonly<Record<T, readonly string[] | undefined>>,
+): { members: Members; type: T } {
+  if (!isMembers(document)) refuse(`${what} to be an object`, document);
+  assertMember(document, "zarr_format", what);
+  const { zarr_format, node_type } = document;
+  if (zarr_format !== 3) {
+    refuse("3 as zarr_format", zarr_format, "/zarr_format");
+  }
+  assertMember(document, "node_type", what);
+  const types = Object.keys(known) as T[];
+  const expected = types.map((type) => describe(type)).join(" or ");
+  const path = "/node_type";
+  const type = checkOneOf(node_type, types, `${expected} as node_type`, path);
+  for (const [name, value] of Object.entries(document)) {
+    const isAllowed = known[type]?.includes(name) !== false ||
+      isMembers(value) && value.must_understand === false;
+    if (isAllowed) continue;
+    throw new MetadataError(
+      `Unknown member ${
+        describe(name)
+      } in ${type} metadata, without must_understand: false`,
+      pointer("", name),
+    );
+  }
+  return { members: document, type };
+}
+
 /** Checks a member that is a list. */
 export function checkList(
   value: unknown,
@@ -76,6 +114,9 @@ export function checkOneOf<const T extends string>(
     : refuse(expected, value, path);
 }
 
+/** The greatest number of dimensions; zarr-python has 64. */
+export const MOST_DIMENSIONS = 256;
+
 /** Checks a member that is a list of lengths along dimensions, in elements. */
 export function checkLengths(
   value: unknown,
@@ -84,6 +125,12 @@ export function checkLengths(
 ): readonly number[] {
   if (!Array.isArray(value)) {
     refuse(`${name} to be a list of lengths`, value, `/${name}`);
+  }
+  if (value.length > MOST_DIMENSIONS) {
+    throw new MetadataError(
+      `Expected at most ${MOST_DIMENSIONS} dimensions, found ${value.length}`,
+      `/${name}`,
+    );
   }
   const wrong = value.findIndex((length) => !isWhole(length, least));
   if (wrong < 0) return value;

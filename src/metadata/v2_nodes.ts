@@ -1,5 +1,4 @@
 import { below, MetadataError } from "../errors/mod.ts";
-import { MOST_DIMENSIONS } from "./array_metadata.ts";
 import { changeZarrJson, isMembers, type Members, numberOf } from "./json.ts";
 import { assertMember, checkLengths, checkOneOf, refuse } from "./schema.ts";
 import { convertV2Codecs, listV2Codecs, objectCodecOf } from "./v2_codecs.ts";
@@ -24,12 +23,6 @@ export function convertV2Array(array: unknown, attributes: Members): Members {
   assertVersion(array);
   const shape = lengthsOf(array.shape, "shape");
   const chunks = lengthsOf(array.chunks, "chunks");
-  if (shape.length > MOST_DIMENSIONS) {
-    throw new MetadataError(
-      `Expected at most ${MOST_DIMENSIONS} dimensions, found ${shape.length}`,
-      "/shape",
-    );
-  }
   if (chunks.length !== shape.length) {
     refuse(
       `chunks of as many dimensions as the array, ${shape.length}`,

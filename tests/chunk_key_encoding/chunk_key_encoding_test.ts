@@ -116,17 +116,9 @@ Deno.test("ChunkKeyEncoding encodes and decodes coordinates around each power of
     const number of [0, 1, 9, 10, 99, 100, 254, 255, 256, 257, 999, 1000]
       .concat([2 ** 31 - 1, 2 ** 31, 2 ** 32, 1e15, MAX - 1, MAX])
   ) {
-    for (
-      const [encoding, key] of [
-        [slashed, `c/${number}/0/${number}`],
-        [dotted, `c.${number}.0.${number}`],
-        [v2, `${number}.0.${number}`],
-        [tiff, `c/${number}/0/${number}.tiff`],
-      ] as const
-    ) {
-      assertStrictEquals(encoding.encode([number, 0, number]), key);
-      assertEquals(encoding.decode(key), [number, 0, number]);
-    }
+    const key = `c/${number}/0/${number}`;
+    assertStrictEquals(slashed.encode([number, 0, number]), key);
+    assertEquals(slashed.decode(key), [number, 0, number]);
     assertStrictEquals(v2.encode([number]), `${number}`);
   }
   for (const encoding of all) {

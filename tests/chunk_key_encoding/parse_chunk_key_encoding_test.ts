@@ -5,17 +5,11 @@ import {
   assertThrows,
 } from "@std/assert";
 import {
-  ArrayChunks,
   DefaultChunkKeyEncoding,
-  MemoryStore,
   MetadataError,
-  openArrayChunks,
   parseChunkKeyEncoding,
-  plainView,
   registerChunkKeyEncoding,
-  type StoreKey,
 } from "../../mod.ts";
-import { arrayMetadata } from "../support/metadata.ts";
 
 function suffix(configuration: Record<string, unknown>): unknown {
   return { name: "suffix", configuration };
@@ -321,45 +315,3 @@ Deno.test("registerChunkKeyEncoding does not allow nesting deeper than 32", () =
     assertStrictEquals(parseChunkKeyEncoding(wrapped(31)).encode([1]), "1");
   }
 });
-
-const CASES: [encoding: unknown, key: string][] = [
-  [{ name: "default" }, "/c/1/2"],
-  ["v2", "/1.2"],
-  [suffix({ suffix: ".zip", base_encoding: "v2" }), "/1.2.zip"],
-  [
-    { name: "template", configuration: { format: "tile_{0}_{1}.tif" } },
-    "/tile_1_2.tif",
-  ],
-  ["fanout", "/c/0/001/0/002"],
-];
-
-Deno.test("arrays are opened with each chunk key encoding in all ways", async () => {
-  for (const [encoding, key] of CASES) {
-    const metadata = arrayMetadata({
-      shape: [4, 4],
-      chunk_grid: { name: "regular", configuration: { chunk_shape: [1, 1] } },
-      chunk_key_encoding: encoding,
-    });
-    const document = JSON.stringify(metadata)
-      .replace("template", "\\u0074emplate");
-    const bytes = new TextEncoder().encode(document);
-    const store = new MemoryStore([["/zarr.json", bytes]]);
-    const opened = await openArrayChunks(store);
-    assertEquals(opened.key([1, 2]), key);
-    const parsed = new ArrayChunks(new MemoryStore(), "", metadata as never);
-    assertEquals(parsed.key([1, 2]), key);
-    assertEquals(await keyWrittenBy(store), key);
-    const created = new MemoryStore();
-    await plainView(created).set!("/zarr.json", bytes);
-    assertEquals(await keyWrittenBy(created), key);
-  }
-});
-
-/** Writes a chunk through a plain view, and returns its key in the store below. */
-async function keyWrittenBy(store: MemoryStore): Promise<string> {
-  await plainView(store).set!("/c/1/2", new Uint8Array([7]));
-  const keys: StoreKey[] = [];
-  for await (const key of store.list("/")) keys.push(key);
-  assertEquals(keys.length, 2);
-  return keys.find((key) => key !== "/zarr.json")!;
-}

@@ -1,11 +1,17 @@
-import { assert, assertEquals, assertStrictEquals } from "@std/assert";
-import fc from "fast-check";
 import {
+  assert,
+  assertEquals,
+  assertStrictEquals,
+  assertThrows,
+} from "@std/assert";
+import fc from "fast-check";
+import { MetadataError } from "../../mod.ts";
+import {
+  assertNodeDocument,
   changeNodes,
   isArrayDocument,
   nodePaths,
 } from "../../src/metadata/node_documents.ts";
-import { isMembers } from "../../src/metadata/json.ts";
 import { groupMetadata } from "../support/documents.ts";
 import { arrayMetadata } from "../support/metadata.ts";
 
@@ -127,22 +133,43 @@ Deno.test("nodePaths and changeNodes accept any value as a document", () => {
   }
 });
 
-Deno.test("isArrayDocument and isMembers recognize Zarr v3 arrays and JSON objects", () => {
+Deno.test("assertNodeDocument refuses what is neither an array nor a group", () => {
+  const group = groupMetadata();
+  const accepted = [
+    arrayMetadata(),
+    group,
+    groupMetadata({ a: arrayMetadata() }),
+  ]
+    .concat({ ...group, attributes: null, consolidated_metadata: null })
+    .concat({ ...group, x: { must_understand: false } });
+  for (const document of accepted) assertNodeDocument(document);
+  assertNodeDocument({ zarr_format: 3, node_type: "array", x: 1 });
+  const refused: Record<string, unknown[]> = {
+    "": [null, [], "group", 5],
+    "/zarr_format": [{}, { ...group, zarr_format: 2 }],
+    "/node_type": [{ zarr_format: 3 }, { ...group, node_type: "dataset" }],
+    "/attributes": [{ ...group, attributes: [] }],
+    "/x~1": [{ ...group, "x/": 1 }, { ...group, "x/": null }],
+    "/consolidated_metadata": [{ ...group, consolidated_metadata: [] }],
+    "/consolidated_metadata/metadata": [
+      { ...group, consolidated_metadata: { metadata: [] } },
+      { ...group, consolidated_metadata: {} },
+    ],
+  };
+  for (const [path, all] of Object.entries(refused)) {
+    for (const document of all) {
+      const check = () => assertNodeDocument(document);
+      assertEquals(assertThrows(check, MetadataError).path, path);
+    }
+  }
+});
+
+Deno.test("isArrayDocument recognizes Zarr v3 arrays", () => {
   assert(isArrayDocument(arrayMetadata()));
   assert(isArrayDocument({ zarr_format: 3, node_type: "array" }));
-  for (
-    const value of [
-      groupMetadata(),
-      { zarr_format: 2, node_type: "array" },
-      { zarr_format: "3", node_type: "array" },
-      { node_type: "array" },
-      [],
-      null,
-      "array",
-    ]
-  ) assertEquals(isArrayDocument(value), false);
-  assert(isMembers({}));
-  for (const value of [[], null, undefined, 0, "{}"]) {
-    assertEquals(isMembers(value), false);
+  const array = { zarr_format: 2, node_type: "array" };
+  const others = [groupMetadata(), array, { ...array, zarr_format: "3" }];
+  for (const value of [...others, { node_type: "array" }, [], null, "array"]) {
+    assertEquals(isArrayDocument(value), false);
   }
 });
