@@ -157,17 +157,22 @@ Deno.test("parseZarrJson gives whole numbers beyond 2^53 of up to 1000 character
   }
 });
 
-/** JSON with numbers in all spellings, and strings that look like them. */
+/** Numbers in all spellings of JSON. */
+const number = fc.tuple(
+  fc.constantFrom("", "-"),
+  fc.stringMatching(/^(0|[149][0-9]{0,45})$/),
+  fc.stringMatching(/^(\.[0-9]{1,25})?$/),
+  fc.stringMatching(/^([eE][+-]?[0-9]{1,3})?$/),
+).map((all) => all.join(""));
+
+/** JSON with such numbers, and strings that look like them. */
 const anyJson = fc.letrec<{ value: string }>((tie) => ({
   value: fc.oneof(
     { depthSize: "small" },
     fc.string({ unit: "binary" }).map((text) => JSON.stringify(text)),
     fc.array(fc.constantFrom("NaN", '"', "\\", "1.0", "{", "é", "1e400"))
       .map((texts) => JSON.stringify(texts.join(""))),
-    fc.bigInt({ min: -(10n ** 45n), max: 10n ** 45n }).map(String),
-    fc.double({ noNaN: true, noDefaultInfinity: true }).map((number) =>
-      number.toExponential()
-    ),
+    number,
     fc.constantFrom("1.0", "-0", "1e400", "null", "true", "0"),
     fc.array(tie("value")).map((values) => `[${values.join(" ,\t")}]`),
     fc.array(fc.tuple(fc.string(), tie("value"))).map((members) =>
@@ -285,69 +290,20 @@ Deno.test("isSameJson agrees with comparing sorted JSON texts", () => {
   );
 });
 
-/** Inserts a member `added` with `changeZarrJson`. */
-function withMember(text: string): string {
-  return new TextDecoder().decode(
-    changeZarrJson(
-      utf8(text),
-      (document) => ({ added: true, ...document as object }),
-    ),
+Deno.test("changeZarrJson keeps the text of numbers, all other members and their order", () => {
+  const members =
+    '"b":[1E3,-0.0,18446744073709551615,0.1234567890123456789],"a":{"__proto__":{"1":-1E-400}},"constructor":"1.0","0":"\\ud800"';
+  const changed = changeZarrJson(
+    utf8(`{${members}}`),
+    (document) => ({ ...document as object, added: 1n }),
   );
-}
-
-/** Numbers in all spellings of JSON. */
-const digits = (maxLength: number) =>
-  fc.stringMatching(new RegExp(`^[0-9]{1,${maxLength}}$`));
-const number = fc.tuple(
-  fc.constantFrom("", "-"),
-  fc.oneof(
-    fc.constant("0"),
-    fc.tuple(fc.constantFrom("1", "9", "4"), digits(25)).map((all) =>
-      all.join("")
-    ),
-  ),
-  fc.option(digits(25).map((text) => `.${text}`), { nil: "" }),
-  fc.option(
-    fc.tuple(
-      fc.constantFrom("e", "E"),
-      fc.constantFrom("", "+", "-"),
-      digits(4),
-    ).map((all) => all.join("")),
-    { nil: "" },
-  ),
-).map((all) => all.join(""));
-
-Deno.test("changeZarrJson keeps the spelling of every number", () => {
-  fc.assert(
-    fc.property(fc.array(number, { minLength: 1, maxLength: 5 }), (numbers) => {
-      assertEquals(
-        withMember(`{"n":[${numbers}],"o":{"n":${numbers[0]}}}`),
-        `{\n  "added": true,\n  "n": [\n    ${
-          numbers.join(",\n    ")
-        }\n  ],\n  "o": {\n    "n": ${numbers[0]}\n  }\n}\n`,
-      );
-    }),
-    { numRuns: 1000 },
-  );
-});
-
-Deno.test("changeZarrJson keeps all other members and their order", () => {
-  fc.assert(
-    fc.property(fc.json(), (json) => {
-      const document = JSON.parse(json);
-      assertEquals(
-        withMember(`{"value":${json}}`),
-        // `JSON.stringify` wrote these numbers.
-        `${JSON.stringify({ added: true, value: document }, null, 2)}\n`,
-      );
-    }),
-    { numRuns: 500 },
-  );
-  const text = '{"__proto__": {"a": 1}, "constructor": "1.0", "a": "\\ud800"}';
+  const text = new TextDecoder().decode(changed);
   assertEquals(
-    JSON.parse(withMember(text)),
-    JSON.parse(text.replace("{", '{"added": true,')),
+    text.replaceAll(/\s/g, ""),
+    // Names that are numbers come first in an object.
+    `{"0":"\\ud800",${members.replace(/,"0".*/, "")},"added":1}`,
   );
+  assertEquals(text.endsWith("\n}\n"), true);
 });
 
 Deno.test("changeZarrJson returns the same bytes if nothing changes", () => {
