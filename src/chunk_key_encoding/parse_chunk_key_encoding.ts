@@ -30,8 +30,16 @@ type ParseConfiguration = (
 
 /** The encodings of this package, and those that programs have registered, by name. */
 const ENCODINGS = /* @__PURE__ */ new Map<string, ParseConfiguration>([
-  ["default", parseDefault],
-  ["v2", parseV2],
+  [
+    "default",
+    (configuration) =>
+      new DefaultChunkKeyEncoding(parseSeparator("default", configuration)),
+  ],
+  [
+    "v2",
+    (configuration) =>
+      new V2ChunkKeyEncoding(parseSeparator("v2", configuration)),
+  ],
   ["suffix", parseSuffix],
   ["template", parseTemplate],
   ["fanout", parseFanout],
@@ -168,16 +176,6 @@ export function registerChunkKeyEncoding(
     );
   }
   ENCODINGS.set(name, parse);
-}
-
-function parseDefault(
-  configuration: Record<string, unknown>,
-): DefaultChunkKeyEncoding {
-  return new DefaultChunkKeyEncoding(parseSeparator("default", configuration));
-}
-
-function parseV2(configuration: Record<string, unknown>): V2ChunkKeyEncoding {
-  return new V2ChunkKeyEncoding(parseSeparator("v2", configuration));
 }
 
 function parseSuffix(

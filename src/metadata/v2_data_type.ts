@@ -364,59 +364,27 @@ function structured(fields: readonly unknown[], depth = 0): V2DataType {
       `Fields are nested more than ${DEEPEST_FIELDS} deep`,
     );
   }
-  const names = new Set<string>();
-  const members: [string, string | NamedConfiguration][] = [];
-  const numpy: string[] = [];
-  let size = 0;
+  const types = new Map<string, V2DataType>();
   for (const [i, field] of fields.entries()) {
     below(`/${i}`, () => {
-      if (!Array.isArray(field) || field.length < 2) {
-        refuse("a field, a list of a name and a dtype", field);
-      }
-      const [given, dtype, shape] = field;
-      if (typeof given !== "string") refuse("a name", given, "/0");
-      // NumPy gives padding, which has no name, the names f0, f1, and so on.
-      const name = given === "" ? `f${i}` : given;
-      if (names.has(name)) {
+      const { name, type } = parseField(field, i, depth);
+      if (types.has(name)) {
         throw new MetadataError(
           `Expected different names of fields, found ${describe(name)} twice`,
           "/0",
         );
       }
-      names.add(name);
-      if (shape !== undefined) {
-        throw new MetadataError(
-          `Zarr v3 has no data type for fields that are arrays, found the shape ${
-            describe(shape)
-          }; expected a field for each element`,
-          "/2",
-        );
-      }
-      const type = below(
-        "/1",
-        () =>
-          Array.isArray(dtype)
-            ? structured(dtype, depth + 1)
-            : parseV2DataType(dtype, undefined),
-      );
-      if (type.endian === "big") {
-        throw new MetadataError(
-          `Zarr v3 has no byte order for single fields, found ${
-            describe(dtype)
-          }; expected little-endian fields: store the array again`,
-          "/1",
-        );
-      }
-      members.push([name, type.json]);
-      numpy.push(type.numpy);
-      size += type.size!;
+      types.set(name, type);
     });
   }
+  const all = [...types.values()];
+  const size = all.reduce((sum, type) => sum + type.size!, 0);
+  const members = Array.from(types, ([name, { json }]) => [name, json]);
   return {
     json: { name: "structured", configuration: { fields: members } },
     size,
     endian: "little",
-    numpy: `{${numpy.join()}}`,
+    numpy: `{${all.map(({ numpy }) => numpy).join()}}`,
     get defaultFill() {
       return zeros(size);
     },
@@ -428,4 +396,41 @@ function structured(fields: readonly unknown[], depth = 0): V2DataType {
       refuse(`${size} bytes in Base64`, value);
     },
   };
+}
+
+function parseField(
+  field: unknown,
+  index: number,
+  depth: number,
+): { name: string; type: V2DataType } {
+  if (!Array.isArray(field) || field.length < 2) {
+    refuse("a field, a list of a name and a dtype", field);
+  }
+  const [name, dtype, shape] = field;
+  if (typeof name !== "string") refuse("a name", name, "/0");
+  if (shape !== undefined) {
+    throw new MetadataError(
+      `Zarr v3 has no data type for fields that are arrays, found the shape ${
+        describe(shape)
+      }; expected a field for each element`,
+      "/2",
+    );
+  }
+  const type = below(
+    "/1",
+    () =>
+      Array.isArray(dtype)
+        ? structured(dtype, depth + 1)
+        : parseV2DataType(dtype, undefined),
+  );
+  if (type.endian === "big") {
+    throw new MetadataError(
+      `Zarr v3 has no byte order for single fields, found ${
+        describe(dtype)
+      }; expected little-endian fields: store the array again`,
+      "/1",
+    );
+  }
+  // NumPy gives padding, which has no name, the names f0, f1, and so on.
+  return { name: name === "" ? `f${index}` : name, type };
 }

@@ -294,6 +294,10 @@ Deno.test("convertV2Array takes names of dimensions from xarray", () => {
 const DELTA = { id: "delta", dtype: "<f4" };
 const SCALED = { id: "fixedscaleoffset", scale: 0, offset: 1, dtype: "<f4" };
 
+function nestedFields(depth: number): unknown {
+  return depth === 0 ? "|u1" : [["a", nestedFields(depth - 1)]];
+}
+
 /** Members of arrays that are refused, by the path of what is wrong. */
 const REFUSED: Record<string, Json[]> = {
   "/zarr_format": [{ zarr_format: 3 }],
@@ -311,7 +315,11 @@ const REFUSED: Record<string, Json[]> = {
   ].map((dtype) => ({ dtype })),
   "/dtype/0": [{ dtype: [["a"]] }, { dtype: ["a"] }],
   "/dtype/0/0": [{ dtype: [[1, "|u1"]] }],
-  "/dtype/1/0": [{ dtype: [["a", "|u1"], ["a", "|u1"]] }],
+  "/dtype/1/0": [
+    { dtype: [["a", "|u1"], ["a", "|u1"]] },
+    { dtype: [["", "|u1"], ["f0", "|u1"]] },
+  ],
+  ["/dtype" + "/0/1".repeat(33)]: [{ dtype: nestedFields(34) }],
   "/dtype/0/2": [{ dtype: [["a", "<f4", [2]]] }],
   "/dtype/0/1": [{ dtype: [["a", "|O"]] }, { dtype: [["a", ">f4"]] }],
   "/dtype/0/1/0/1": [{ dtype: [["a", [["b", ">f4"]]]] }],
