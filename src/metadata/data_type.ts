@@ -12,7 +12,59 @@ export interface DataType {
   readonly defaultFill: unknown;
 }
 
-type Kind = "bool" | "int" | "uint" | "float" | "complex" | "string";
+/** A kind of data types of the Zarr core, and its fill values. */
+interface Kind {
+  readonly defaultFill: unknown;
+  /** What a fill value is, in words. */
+  readonly expected: (bits: number) => string;
+  /** Converts a fill value to JSON; returns `undefined` for other values. */
+  readonly convert: (value: unknown, bits: number) => unknown;
+}
+
+const KINDS: Readonly<Record<string, Kind>> = {
+  bool: {
+    defaultFill: false,
+    expected: () => "true or false",
+    convert: (value) => typeof value === "boolean" ? value : undefined,
+  },
+  int: /* @__PURE__ */ integers((bits) => -(2n ** BigInt(bits - 1))),
+  uint: /* @__PURE__ */ integers(() => 0n),
+  float: {
+    defaultFill: 0,
+    expected: () =>
+      'a number, "NaN", "Infinity", "-Infinity" or its bits in hexadecimal',
+    convert: floatJson,
+  },
+  complex: {
+    defaultFill: [0, 0],
+    expected: () => "a list of the real and the imaginary part",
+    convert(value, bits) {
+      if (!Array.isArray(value) || value.length !== 2) return undefined;
+      const pair = value.map((number) => floatJson(number, bits / 2));
+      return pair.includes(undefined) ? undefined : pair;
+    },
+  },
+  string: {
+    defaultFill: "",
+    expected: () => "a string",
+    convert: (value) => typeof value === "string" ? value : undefined,
+  },
+};
+
+/** Whole numbers from `least` on, of as many values as their bits tell apart. */
+function integers(least: (bits: number) => bigint): Kind {
+  const most = (bits: number) => least(bits) + 2n ** BigInt(bits) - 1n;
+  return {
+    defaultFill: 0,
+    expected: (bits) => `a whole number from ${least(bits)} to ${most(bits)}`,
+    convert(value, bits) {
+      const isWhole = typeof value === "bigint" || Number.isInteger(value);
+      const isInRange = isWhole && value as number >= least(bits) &&
+        value as number <= most(bits);
+      return isInRange ? value : undefined;
+    },
+  };
+}
 
 const NAME = /^(bool|u?int|float|complex|string)(\d*)$/;
 
@@ -34,15 +86,6 @@ const NAMES: readonly string[] = [
   "string",
 ];
 
-const DEFAULT_FILL: Readonly<Record<Kind, unknown>> = {
-  bool: false,
-  int: 0,
-  uint: 0,
-  float: 0,
-  complex: [0, 0],
-  string: "",
-};
-
 /**
  * Looks up a data type by its Zarr name.
  *
@@ -61,9 +104,9 @@ export function coreDataType(name: string): DataType | undefined {
   const { kind, bits } = split(name);
   return {
     name,
-    bits: kind === "string" ? undefined : bits || 8,
-    toBytes: kind === "string" ? "vlen-utf8" : "bytes",
-    defaultFill: DEFAULT_FILL[kind],
+    bits: name === "string" ? undefined : bits || 8,
+    toBytes: name === "string" ? "vlen-utf8" : "bytes",
+    defaultFill: kind.defaultFill,
   };
 }
 
@@ -80,11 +123,11 @@ export function fillValueJson(
   member = "fillValue",
 ): unknown {
   const { kind, bits } = split(name);
-  const json = convertFill(kind, bits, value);
+  const json = kind.convert(value, bits);
   if (json !== undefined) return json;
   throw new RangeError(
     `Expected a ${member} of the data type ${describe(name)}, ${
-      expectedFill(kind, bits)
+      kind.expected(bits)
     }, found ${describe(value)}`,
   );
 }
@@ -128,30 +171,7 @@ export function checkDataType(value: unknown): DocumentDataType {
 
 function split(name: string): { kind: Kind; bits: number } {
   const [, kind, digits] = NAME.exec(name)!;
-  return { kind: kind as Kind, bits: Number(digits) };
-}
-
-function convertFill(kind: Kind, bits: number, value: unknown): unknown {
-  switch (kind) {
-    case "bool":
-      return typeof value === "boolean" ? value : undefined;
-    case "string":
-      return typeof value === "string" ? value : undefined;
-    case "float":
-      return floatJson(value, bits);
-    case "complex": {
-      if (!Array.isArray(value) || value.length !== 2) return undefined;
-      const pair = value.map((number) => floatJson(number, bits / 2));
-      return pair.includes(undefined) ? undefined : pair;
-    }
-    default: {
-      const isWhole = typeof value === "bigint" || Number.isInteger(value);
-      const [least, most] = integerRange(kind, bits);
-      return isWhole && value as number >= least && value as number <= most
-        ? value
-        : undefined;
-    }
-  }
+  return { kind: KINDS[kind!]!, bits: Number(digits) };
 }
 
 function floatJson(value: unknown, bits: number): unknown {
@@ -161,29 +181,6 @@ function floatJson(value: unknown, bits: number): unknown {
     typeof value === "string" &&
       new RegExp(`^0x[0-9a-f]{${bits / 4}}$`, "i").test(value);
   return isSpecial ? value : undefined;
-}
-
-function integerRange(kind: Kind, bits: number): [bigint, bigint] {
-  return kind === "uint"
-    ? [0n, 2n ** BigInt(bits) - 1n]
-    : [-(2n ** BigInt(bits - 1)), 2n ** BigInt(bits - 1) - 1n];
-}
-
-function expectedFill(kind: Kind, bits: number): string {
-  switch (kind) {
-    case "bool":
-      return "true or false";
-    case "string":
-      return "a string";
-    case "float":
-      return 'a number, "NaN", "Infinity", "-Infinity" or its bits in hexadecimal';
-    case "complex":
-      return "a list of the real and the imaginary part";
-    default: {
-      const [least, most] = integerRange(kind, bits);
-      return `a whole number from ${least} to ${most}`;
-    }
-  }
 }
 
 /**
