@@ -5,6 +5,8 @@ import {
   copyFromChunk,
   copyIntoChunk,
   type ElementsAt,
+  isRepeated,
+  repeatElement,
 } from "../../src/threads/copy_elements.ts";
 import { runs } from "../support/runs.ts";
 import { randomNumbers } from "../zarrita/elements.ts";
@@ -320,5 +322,37 @@ Deno.test("copyFromChunk and copyIntoChunk move the elements of a block", () => 
       assert(chunk.length === changed.length);
     }),
     { numRuns: runs(1500) },
+  );
+});
+
+Deno.test("repeatElement sets each element of a block, and isRepeated sees any other byte", () => {
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...SIZES),
+      fc.constantFrom(1, 2, 3),
+      fc.integer({ min: 1, max: 40 }),
+      fc.nat(9),
+      fc.nat(),
+      (size, parts, count, byteOffset, place) => {
+        // Elements of several numbers have these along the last dimension.
+        const element = Uint8Array.from(
+          { length: size * parts },
+          (_, i) => 1 + i,
+        );
+        const length = count * element.length;
+        const memory = new Uint8Array(byteOffset + length);
+        const bytes = memory.subarray(byteOffset);
+        const counts = parts > 1 ? [count, parts] : [count];
+        const strides = parts > 1 ? [parts, 1] : [1];
+        repeatElement({ bytes, offset: 0, strides }, element, counts, size);
+        const expected = new Uint8Array(length)
+          .map((_, i) => element[i % element.length]!);
+        assertEquals(bytes, expected);
+        assertEquals(isRepeated(bytes, element), true);
+        bytes[place % length]! ^= 0x80;
+        assertEquals(isRepeated(bytes, element), false);
+      },
+    ),
+    { numRuns: runs(400) },
   );
 });
