@@ -28,7 +28,6 @@ export {
   type WorkerLike,
 } from "./src/threads/mod.ts";
 export {
-  ChunkChangedError,
   type DimensionSelection,
   getSharded,
   type GetShardedOptions,

@@ -64,13 +64,28 @@ export interface RecodeJob extends StoredChunk, Encoding {
  */
 export type JobResult = ChunkElements | Uint8Array | true | { failed: string };
 
-/** Jobs for the chunks of one format, which is numbered by its pool: a message to a worker. */
+/** Jobs for the chunks of one format: a message to a worker. */
 export interface Request {
   /** The number of the request in its pool. */
   readonly call: number;
   readonly format: ChunkFormat;
   readonly formatNumber: number;
   readonly jobs: readonly Job[];
+}
+
+/** The numbers of formats. */
+const formatNumbers = /* @__PURE__ */ new WeakMap<ChunkFormat, number>();
+let formats = 0;
+
+/** Makes a request, whose format has the same number in all requests. */
+export function requestOf(
+  call: number,
+  format: ChunkFormat,
+  jobs: readonly Job[],
+): Request {
+  const formatNumber = formatNumbers.get(format) ?? formats++;
+  formatNumbers.set(format, formatNumber);
+  return { call, format, formatNumber, jobs };
 }
 
 /** A message of a worker: its version when it has started, or the results of a request. */
@@ -126,7 +141,7 @@ function memoryOf(all: readonly Uint8Array[]): ArrayBuffer[] {
 /** The most formats whose codecs a worker keeps. */
 const MOST_FORMATS = 64;
 
-/** Does the jobs of requests, one request after another. */
+/** Does the jobs of requests. {@linkcode inTurn} runs the calls. */
 export class JobRunner {
   readonly #formats = new Map<number, FormatCoders>();
 

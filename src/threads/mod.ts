@@ -28,7 +28,12 @@ export {
   isRepeated,
   repeatElement,
 } from "./copy_elements.ts";
-export { type PoolAccess, poolAccess, type Threads } from "./pool_access.ts";
+export {
+  CALLING_THREAD,
+  type PoolAccess,
+  poolAccess,
+  type Threads,
+} from "./pool_access.ts";
 export { runChunkWorker } from "./run_chunk_worker.ts";
 export {
   ThreadPool,

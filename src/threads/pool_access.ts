@@ -1,10 +1,15 @@
 import type { MemoryLimit } from "../runtime/mod.ts";
-import type { ChunkFormat } from "./chunk_coder.ts";
-import type { Job, JobResult } from "./chunk_jobs.ts";
+import { type ChunkFormat, inTurn } from "./chunk_coder.ts";
+import {
+  type Job,
+  type JobResult,
+  JobRunner,
+  requestOf,
+} from "./chunk_jobs.ts";
 
 /** The threads of a pool, while a task uses them. */
 export interface Threads {
-  /** The greatest number of threads, from 1. */
+  /** The greatest number of threads; 0 for {@linkcode CALLING_THREAD}. */
   readonly count: number;
   /**
    * Runs jobs in a thread; in the calling thread where none can be started. Jobs that share
@@ -33,3 +38,11 @@ export interface PoolAccess {
 
 /** The access to each pool. It is found here, so that bundles without a `ThreadPool` hold no code that starts threads. */
 export const poolAccess: WeakMap<object, PoolAccess> = new WeakMap();
+
+const runner = /* @__PURE__ */ new JobRunner();
+
+/** Does jobs in the calling thread. */
+export const CALLING_THREAD: Threads = {
+  count: 0,
+  run: (format, jobs) => inTurn(() => runner.run(requestOf(0, format, jobs))),
+};

@@ -14,6 +14,7 @@ import {
   type JobResult,
   memoryOfJobs,
   MESSAGES,
+  requestOf,
 } from "./chunk_jobs.ts";
 import { poolAccess, type Threads } from "./pool_access.ts";
 import {
@@ -139,8 +140,6 @@ export class ThreadPool implements Disposable {
   #isHere = false;
   readonly #threads = new Set<Thread>();
   readonly #waiting = new Set<Call>();
-  readonly #formatNumbers = new WeakMap<ChunkFormat, number>();
-  #formats = 0;
   #requests = 0;
   #users = 0;
   #isDisposed = false;
@@ -289,15 +288,11 @@ export class ThreadPool implements Disposable {
 
   #post(thread: Thread, calls: readonly Call[]): void {
     const { format } = calls[0]!;
-    const formatNumber = this.#formatNumbers.get(format) ?? this.#formats++;
-    this.#formatNumbers.set(format, formatNumber);
     const call = this.#requests++;
     const jobs = calls.flatMap(({ jobs }) => jobs);
     try {
-      thread.worker.postMessage(
-        { call, format, formatNumber, jobs },
-        memoryOfJobs(jobs),
-      );
+      const request = requestOf(call, format, jobs);
+      thread.worker.postMessage(request, memoryOfJobs(jobs));
     } catch (error) {
       for (const { reject } of calls) reject(error);
       return;

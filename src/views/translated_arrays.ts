@@ -281,12 +281,13 @@ export class PlainArray implements TranslatedArray {
   readonly store: Store;
   /** The store of parts. */
   readonly #parts: Store;
-  readonly #array: ParsedArray;
+  /** What the metadata of the array says. */
+  readonly array: ParsedArray;
 
   constructor(store: Store, root: string, array: ParsedArray) {
     this.root = root;
     this.#parts = store;
-    this.#array = array;
+    this.array = array;
     this.store = chunksOf(store, root, array);
   }
 
@@ -297,12 +298,12 @@ export class PlainArray implements TranslatedArray {
 
   /** The first unsized part of each chunk, or the chunk if it has no parts; `null` if every part has a size. */
   get body(): ShardBody | null {
-    const part = unsizedPart(this.#array.parts);
+    const part = unsizedPart(this.array.parts);
     return part ? { store: this.#parts, ...part } : null;
   }
 
   get gridShape(): readonly number[] {
-    return this.#array.gridShape;
+    return this.array.gridShape;
   }
 
   placeOf(plainKey: string): Place | undefined {
@@ -313,7 +314,7 @@ export class PlainArray implements TranslatedArray {
   /** Returns the store of whole chunks, and the key of a chunk in it. */
   at(coordinates: readonly number[]): Place {
     const key: StoreKey = `${this.root as StoreKey}/${
-      this.#array.keys.encode(coordinates)
+      this.array.keys.encode(coordinates)
     }`;
     assertStoreKey(key); // Registered encodings may return any text.
     return { store: this.store, key };
@@ -335,7 +336,7 @@ export class PlainArray implements TranslatedArray {
   ): AsyncGenerator<number[] | StoreKey> {
     const root: StoreKey = `${this.root as StoreKey}/`;
     for await (const key of this.store.list!(root, options)) {
-      yield this.#array.coordinatesOf(key.slice(root.length)) ?? key;
+      yield this.array.coordinatesOf(key.slice(root.length)) ?? key;
     }
   }
 }

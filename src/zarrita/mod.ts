@@ -1,7 +1,8 @@
 /** The adapter for zarrita: stores with plain arrays for it, and writing of shards. */
-export { ChunkChangedError } from "./partial_writes.ts";
 export {
   getSharded,
+  type GetShardedOptions,
+  type ReadProgress,
   type SelectedElements,
   type ZarritaReader,
 } from "./get_sharded.ts";
@@ -11,14 +12,13 @@ export {
   setSharded,
   type SetShardedOptions,
   type Zarrita,
-  type ZarritaArray,
 } from "./set_sharded.ts";
+export type { ZarritaArray } from "./zarrita_array.ts";
 export {
   innermostCodecs,
   ShardedArray,
   shardLevelsOf,
 } from "./sharded_array.ts";
-export type { GetShardedOptions, ReadProgress } from "./sharded_read.ts";
 export {
   withZarrParts,
   type ZarritaStore,

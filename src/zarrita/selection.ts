@@ -1,6 +1,7 @@
 import { stridesOf } from "../codecs/mod.ts";
 import { describe } from "../errors/mod.ts";
 import type { ChunkBlock } from "../threads/mod.ts";
+import { type Chunk, classNameOf, type Elements } from "./zarrita_array.ts";
 
 /**
  * A selection along one dimension, as zarrita takes it: `null` for all elements, an
@@ -119,34 +120,12 @@ export interface ShardPiece {
   readonly value: unknown;
 }
 
-/** A chunk as zarrita takes it. Strides are in elements. */
-interface Chunk {
-  readonly data: Elements;
-  readonly shape: readonly number[];
-  readonly stride: readonly number[];
-}
-
-/** A typed array, one of zarrita's own arrays of `bool` and texts, which have `get` and `set`, or a list of texts. */
-type Elements =
-  & (View | unknown[])
-  & { get?(i: number): unknown; set?(i: number, value: unknown): void };
-
-/** A view of elements in memory. */
-interface View {
-  readonly buffer: ArrayBufferLike;
-  readonly byteOffset: number;
-  readonly length: number;
-  readonly BYTES_PER_ELEMENT: number;
-  /** The length of each text. */
-  readonly chars?: number;
-}
-
 /** Makes a view of elements in memory. */
 type ViewClass = new (
   buffer: ArrayBufferLike,
   byteOffset: number,
   length: number,
-) => View;
+) => Elements;
 
 /** The part of a selection along one dimension that lies in one shard, or in one chunk. */
 export interface Along {
@@ -246,7 +225,8 @@ export function* productOf<T>(
   }
 }
 
-function isChunk(value: unknown): value is Chunk {
+/** Whether a value to write is a chunk, and not one element. */
+export function isChunk(value: unknown): value is Chunk {
   return typeof value === "object" && value !== null;
 }
 
@@ -257,58 +237,27 @@ function partOf(
 ): Chunk {
   const runs = along.flatMap(({ run }) => run ?? []);
   const shape = runs.map(({ count }) => count);
-  if (!Array.isArray(data) && data.chars === undefined) {
-    const start = runs.reduce(
-      (sum, { first }, i) => sum + first * stride[i]!,
-      0,
-    );
-    const View = data.constructor as ViewClass;
-    const view = new View(
-      data.buffer,
-      data.byteOffset + start * data.BYTES_PER_ELEMENT,
-      data.length - start,
-    );
-    return { data: view as Elements, shape, stride };
+  const placeOf = (numbers: readonly number[]) =>
+    numbers.reduce((sum, n, i) => sum + n * stride[i]!, 0);
+  const start = placeOf(runs.map(({ first }) => first));
+  const length = 1 + placeOf(shape.map((count) => count - 1));
+  if (Array.isArray(data)) {
+    return { data: data.slice(start, start + length), shape, stride };
   }
-  const places = runs.reduce<number[]>(
-    (places, { first, count }, i) =>
-      places.flatMap((place) =>
-        Array.from(
-          { length: count },
-          (_, j) => place + (first + j) * stride[i]!,
-        )
-      ),
-    [0],
-  );
-  const elements = places.map((place) =>
-    data.get ? data.get(place) : (data as unknown[])[place]
-  );
-  return { data: listOf(elements, data), shape, stride: stridesOf(shape) };
+  const { buffer, byteOffset, BYTES_PER_ELEMENT: size } = data;
+  const View = data.constructor as ViewClass;
+  const view = new View(buffer!, byteOffset! + start * size!, length);
+  return { data: view, shape, stride };
 }
 
-/** Makes texts of the same class as others. */
-function listOf(texts: unknown[], like: Elements): Elements {
-  if (Array.isArray(like)) return texts;
-  const List = like.constructor as new (...args: number[]) => Elements;
-  const list = new List(like.chars!, texts.length);
-  texts.forEach((text, i) => list.set!(i, text));
-  return list;
+/** Whether a value is one element, or its elements have some length in memory. */
+export function hasMemory(value: unknown, elementSize: number): boolean {
+  if (!isChunk(value)) return true;
+  const { data, stride } = value;
+  return data.BYTES_PER_ELEMENT === elementSize && data.buffer !== undefined &&
+    data.byteOffset !== undefined && data.byteLength !== undefined &&
+    stride.every(Number.isInteger);
 }
-
-/** The class of typed arrays for each numeric data type. */
-const CLASSES: Readonly<Record<string, string>> = {
-  int8: "Int8Array",
-  int16: "Int16Array",
-  int32: "Int32Array",
-  int64: "BigInt64Array",
-  uint8: "Uint8Array",
-  uint16: "Uint16Array",
-  uint32: "Uint32Array",
-  uint64: "BigUint64Array",
-  float16: "Float16Array",
-  float32: "Float32Array",
-  float64: "Float64Array",
-};
 
 /**
  * Converts a value to write into one that zarrita takes: one element, or a chunk with
@@ -334,13 +283,8 @@ export function writtenValue(
 
 /** Makes a chunk of a typed array in C order. */
 function inOrder(data: Elements, shape: readonly number[]): Chunk {
-  let count = 1;
-  const stride = shape.toReversed().map((length) => {
-    const stride = count;
-    count *= length;
-    return stride;
-  }).reverse();
-  if (data.length === count) return { data, shape, stride };
+  const count = shape.reduce((product, n) => product * n, 1);
+  if (data.length === count) return { data, shape, stride: stridesOf(shape) };
   throw new RangeError(
     `Expected ${count} elements for a selection of the shape ${
       describe(shape)
@@ -351,7 +295,7 @@ function inOrder(data: Elements, shape: readonly number[]): Chunk {
 function assertElement(value: unknown, dataType: string): void {
   const expected = /^u?int64$/.test(dataType)
     ? "bigint"
-    : dataType in CLASSES
+    : classNameOf(dataType) !== undefined
     ? "number"
     : dataType === "bool"
     ? "boolean"
@@ -366,7 +310,7 @@ function assertElement(value: unknown, dataType: string): void {
 }
 
 function assertClass(data: unknown, dataType: string): void {
-  const expected = CLASSES[dataType];
+  const expected = classNameOf(dataType);
   const found = Object.prototype.toString.call(data).slice(8, -1);
   if (expected === undefined || found === expected) return;
   throw new TypeError(

@@ -1,15 +1,19 @@
-import pLimit, { type LimitFunction } from "p-limit";
+import type { ParsedArray } from "../arrays/mod.ts";
 import { noteKey } from "../codecs/mod.ts";
 import {
   ANY,
   checkOptions,
   describe,
-  FUNCTION,
   type OptionRules,
   SIGNAL,
 } from "../errors/mod.ts";
 import { coreDataType } from "../metadata/mod.ts";
-import { copyBytes, rejectOnAbort, runConcurrently } from "../runtime/mod.ts";
+import {
+  copyBytes,
+  MemoryLimit,
+  rejectOnAbort,
+  runConcurrently,
+} from "../runtime/mod.ts";
 import {
   assertFirstBytes,
   assertOtherBytes,
@@ -18,32 +22,52 @@ import {
   placeInShard,
   type ShardContainer,
 } from "../shards/mod.ts";
-import { describeStore, type StoreKey } from "../stores/mod.ts";
-import { type ThreadPool, THREADS, withThreads } from "../threads/mod.ts";
-import { outsideGrid, splitPlainKey } from "../views/mod.ts";
-import { ChunkEncoder } from "./chunk_encoder.ts";
+import { backendOf, type StoreKey, type StoreOptions } from "../stores/mod.ts";
 import {
+  CALLING_THREAD,
+  type ChunkBlock,
+  type ChunkElements,
+  copyIntoChunk,
+  isCheapToDecode,
+  repeatElement,
+  type ThreadPool,
+  THREADS,
+  type Threads,
+  withThreads,
+} from "../threads/mod.ts";
+import { PlainArray, splitPlainKey } from "../views/mod.ts";
+import {
+  type Along,
   assertSelection,
+  blockOf,
   coveredRuns,
   type DimensionSelection,
+  dividedAlong,
+  hasMemory,
+  isChunk,
   piecesOf,
+  productOf,
   type Run,
   selectedShape,
   type ShardPiece,
   writtenValue,
 } from "./selection.ts";
-import { ShardedArray } from "./sharded_array.ts";
+import { innermostLevel, ShardedArray } from "./sharded_array.ts";
+import { checkedArray, type ReadArray } from "./with_zarr_parts.ts";
 import {
-  arraysOf,
-  DECODE,
-  type Decode,
-  overlay,
-  poolOf,
-} from "./with_zarr_parts.ts";
+  type ArrayElements,
+  bytesOf,
+  elementsOf,
+  parsedArray,
+  rootOf,
+  type ShownStore,
+  shownStoreOf,
+  type ZarritaArray,
+} from "./zarrita_array.ts";
 
 /**
- * Writes elements of a sharded array, as zarrita's `set` does for other arrays, and
- * stores each shard once. Threads encode the inner chunks of large writes.
+ * Writes elements of an array, as zarrita's `set` does, and stores each shard once; without
+ * shards, each chunk. Threads encode the chunks of large writes.
  *
  * A shard that the selection covers is replaced, also one that is damaged or that a
  * killed writer left. In any other shard, the inner chunks outside of the selection are
@@ -56,28 +80,28 @@ import {
  * unless `container` or `prefix` gives the bytes anew or `otherBytes` is `"replace"`. Of
  * a shard that is replaced, only bytes before the first inner chunk count as such.
  *
- * Calls for the same array run one after another. A shard that is written in part is
- * read, changed and stored under its lock, so that no element that others write at the
- * same time is lost: in all programs if the store has locks, as `FileSystemStore` does, or
- * notices what others have changed, as `S3Store` does.
+ * A shard or a chunk that is written in part is read, changed and stored under its lock, so
+ * that no element that others write at the same time is lost: in all programs if the store
+ * has locks, as `FileSystemStore` does, or notices what others have changed, as `S3Store`
+ * does.
  *
  * Few shards are in memory at the same time: as many as have 64 MiB of elements
  * together, but at least 2 and at most 16. Beside the value, memory holds their encoded
  * bytes twice, and decoded inner chunks of 16 MiB in all, or two if these are larger.
  *
  * @param zarr zarrita itself: `import * as zarr from "zarrita"`.
- * @param array A sharded array, opened from a store of `withZarrParts`.
+ * @param array An array, opened from a store of `withZarrParts`.
  * @param selection The elements to write: a slice, an index or `null` (all elements)
  * for each dimension, or `null` for the whole array.
  * @param value The elements: a typed array of them in C order, a chunk (`data`,
  * `shape`, `stride`) of the selection's shape, or one element for all.
  * @param options `prefix` or `container`, and `alignment` of the shards; `otherBytes`;
- * `threads`; `signal` and `createQueue` as for zarrita's `set`.
+ * `threads` and `signal`.
  * @throws {TypeError} If an option is unknown or has a wrong type, if the pool of
- * threads was disposed, if the array is of another store, is not sharded, has nested
- * shards or was created again with other inner chunks since it was opened, if the
- * elements have another data type, if an argument is missing, or if there are both a
- * prefix and a container.
+ * threads was disposed, if the array is of another store, has nested shards or was created
+ * again with other chunks since it was opened, if the elements have another data type, if
+ * an argument is missing, if there are both a prefix and a container, or options of shards
+ * for an array without shards.
  * @throws {RangeError} If the number or the shape of the elements is not that of the
  * selection, if the selection is outside the array, if there is a prefix or a container
  * and the index is at the start, or if the prefix is not as long as the head parts;
@@ -146,27 +170,25 @@ export async function setSharded<A extends ZarritaArray>(
     );
   }
   checkOptions(options, OPTIONS, "setSharded");
-  const opened = await shardedArray(array);
-  const { shape } = array;
-  assertSelection(selection, shape);
-  const elements = writtenValue(
-    value,
-    selectedShape(selection, shape),
-    array.dtype,
-  );
-  assertFirstBytes(opened.levels.layouts[0]!, options);
-  assertPrefix(options.prefix, opened);
-  assertOtherBytes(options.otherBytes);
-  await opened.runInTurn(async () => {
+  const shown = shownStoreOf(array);
+  const { signal } = options;
+  const write = async () => {
     // The array may have grown since it was opened, so that fewer shards are covered.
-    const present = await shardedArray(array, { reload: true });
-    const writer = new ShardedWriter(zarr, array, present, options);
+    const target = await targetOf(array, shown);
+    const { shape, dtype } = array;
+    assertSelection(selection, shape);
+    const selected = selectedShape(selection, shape);
+    const elements = writtenValue(value, selected, dtype);
+    assertShardOptions(target, array, options);
+    const writer = new ElementsWriter(zarr, array, target, options);
     await writer.write(selection, elements);
-  }, options.signal);
+  };
+  signal?.throwIfAborted();
+  await rejectOnAbort(write(), signal);
 }
 
 /**
- * Options of `setSharded`: options of shards, and the options of zarrita's `set`.
+ * Options of `setSharded`. Those of shards are refused for an array without shards.
  *
  * @example A header of 64 bytes in each shard
  * ```ts
@@ -201,14 +223,6 @@ export interface SetShardedOptions
   threads?: ThreadPool | number | undefined;
   /** Aborts the writing. Shards that are already stored stay. */
   signal?: AbortSignal;
-  /**
-   * Creates a queue for the inner chunks of one shard, as for zarrita's `set`. By default,
-   * few inner chunks of all shards are encoded at the same time.
-   */
-  createQueue?: () => {
-    add(task: () => Promise<void>): void;
-    onIdle(): Promise<void[]>;
-  };
 }
 
 /**
@@ -230,112 +244,14 @@ export interface Zarrita {
     value: never,
     options?: never,
   ): Promise<void>;
-}
-
-/**
- * The part of zarrita's `Array` that `setSharded` uses.
- *
- * @example
- * ```ts
- * import { MemoryStore } from "@zarr-parts/zarr-parts";
- * import { withZarrParts, type ZarritaArray } from "@zarr-parts/zarr-parts/zarrita";
- * import * as zarr from "zarrita";
- *
- * const store = withZarrParts(new MemoryStore());
- * const array: ZarritaArray = await zarr.create(store, {
- *   shape: [4],
- *   chunkShape: [2],
- *   dtype: "uint8",
- * });
- * ```
- */
-export interface ZarritaArray {
-  /** The store that the array was opened from. */
-  readonly store: object;
-  /** The path of the array in the store. */
-  readonly path: string;
-  /** The shape of the array in elements. */
-  readonly shape: readonly number[];
-  /** The shape of a chunk, or of an innermost chunk, in elements. */
-  readonly chunks: readonly number[];
-  /** The data type of the elements. */
-  readonly dtype: string;
-  /** The value of elements in absent chunks. */
-  readonly fillValue: unknown;
-  /** Resolves a key relative to the array. */
-  resolve(key: string): { readonly path: string };
-  /** Reads the elements of a chunk. */
-  getChunk(
-    coordinates: number[],
-    options?: { signal?: AbortSignal },
-  ): Promise<{ data: unknown }>;
-}
-
-/** Refuses a prefix that does not fill the head parts exactly: a shorter one would leave inner chunks in them. */
-function assertPrefix(
-  prefix: Uint8Array | undefined,
-  { headSize, levels, root }: ShardedArray,
-): void {
-  const isAtStart = levels.layouts[0]!.indexLocation === "start";
-  if (prefix === undefined || headSize === 0 || isAtStart) return;
-  if (prefix.length === headSize) return;
-  throw new RangeError(
-    `Expected a prefix of ${headSize} bytes for the array at ${
-      JSON.stringify(root || "/")
-    }, as many as its head parts take, found ${prefix.length} bytes`,
-  );
-}
-
-/**
- * The sharded array of an array of zarrita's.
- *
- * @param options `reload`: whether to read the document of the array again.
- */
-async function shardedArray(
-  array: ZarritaArray,
-  { reload = false } = {},
-): Promise<ShardedArray> {
-  if (typeof array?.store !== "object" || array.store === null) {
-    throw new TypeError(
-      `Expected an array that was opened from withZarrParts(store) as the second argument, found ${
-        describe(array)
-      }`,
-    );
-  }
-  const arrays = arraysOf(array.store);
-  if (arrays === undefined) {
-    throw new TypeError(
-      `Expected an array that was opened from withZarrParts(store), found the array at ${
-        JSON.stringify(array.path)
-      } of ${describeStore(array.store)}`,
-    );
-  }
-  // By `resolve`, since zarrita decodes percent escapes in the keys of chunks.
-  const key = array.resolve("c").path as StoreKey;
-  const { root } = splitPlainKey(key)!;
-  const found = reload ? await arrays.reload(root) : await arrays.at(root);
-  if (found instanceof ShardedArray) {
-    assertChunks(array, found);
-    return found;
-  }
-  throw new TypeError(
-    `The array at ${
-      JSON.stringify(array.path)
-    } has no shards: zarrita's own "set" writes it`,
-  );
-}
-
-/** Refuses an array that was created again with other inner chunks, since it was opened. */
-function assertChunks(array: ZarritaArray, { levels }: ShardedArray): void {
-  const { chunkShape } = levels;
-  if (array.chunks.every((length, i) => length === chunkShape[i])) return;
-  throw new TypeError(
-    `Expected an array with inner chunks of ${
-      describe(chunkShape)
-    }, as it is stored at ${JSON.stringify(array.path)}, found one of ${
-      describe(array.chunks)
-    }: open the array again`,
-  );
+  /** Opens an array. */
+  readonly open: {
+    v3(location: never, options: { kind: "array" }): Promise<unknown>;
+  };
+  /** The root of a store. */
+  root(store: never): { resolve(path: string): unknown };
+  /** The class of booleans. */
+  readonly BoolArray?: unknown;
 }
 
 /** The names of the options, and the rules of those that nothing else checks. */
@@ -346,13 +262,70 @@ const OPTIONS: OptionRules<SetShardedOptions> = {
   otherBytes: ANY,
   threads: THREADS,
   signal: SIGNAL,
-  createQueue: FUNCTION,
 };
 
-/** How many bytes of elements are cut into inner chunks and encoded at the same time, unless two inner chunks take more. */
-const CHUNK_WINDOW = 16 * 1024 * 1024;
+/** The array as it is stored now. */
+async function targetOf(
+  array: ZarritaArray,
+  { arrays, store }: ShownStore,
+): Promise<ShardedArray | PlainArray> {
+  const root = rootOf(array);
+  await arrays.reload(root);
+  const parsed = await parsedArray(array, arrays);
+  if (parsed === undefined) {
+    throw new TypeError(
+      `Expected an array of Zarr v3 at ${describe(array.path)}`,
+    );
+  }
+  const { shape } = innermostLevel(parsed.chunk);
+  if (array.chunks.some((length, i) => length !== shape[i])) {
+    throw new TypeError(
+      `Expected an array with chunks of ${
+        describe(shape)
+      }, as it is stored at ${describe(array.path)}, found one of ${
+        describe(array.chunks)
+      }: open the array again`,
+    );
+  }
+  const found = await arrays.at(root) as ShardedArray | PlainArray | undefined;
+  return found ?? new PlainArray(store, root, parsed);
+}
+
+/** Refuses options that do not fit the array. */
+function assertShardOptions(
+  target: ShardedArray | PlainArray,
+  { path }: ZarritaArray,
+  { threads: _, signal: _signal, ...options }: SetShardedOptions,
+): void {
+  if (!(target instanceof ShardedArray)) {
+    const [name] = Object.entries(options)
+      .find(([, value]) => value !== undefined) ?? [];
+    if (name === undefined) return;
+    throw new TypeError(
+      `Cannot use the option ${describe(name)} for the array at ${
+        describe(path)
+      }, which has no shards`,
+    );
+  }
+  const [layout] = target.levels.layouts;
+  assertFirstBytes(layout!, options);
+  assertOtherBytes(options.otherBytes);
+  const { prefix } = options;
+  const { headSize } = target;
+  const isAtStart = layout!.indexLocation === "start";
+  if (prefix === undefined || headSize === 0 || isAtStart) return;
+  if (prefix.length === headSize) return; // A shorter one would leave inner chunks in the head parts.
+  throw new RangeError(
+    `Expected a prefix of ${headSize} bytes for the array at ${
+      describe(path)
+    }, as many as its head parts take, found ${prefix.length} bytes`,
+  );
+}
+
+/** How many bytes of elements are cut into chunks and encoded at the same time, unless two chunks take more. */
+const CHUNK_WINDOW = 16 * 2 ** 20;
 /** How many bytes of elements lie in the shards that are written at the same time, unless two shards take more. */
-const SHARD_WINDOW = 64 * 1024 * 1024;
+const SHARD_WINDOW = 64 * 2 ** 20;
 /** The greatest number of shards that are written at the same time. */
 const MOST_SHARDS = 16;
 /** The least bytes of elements for which a write uses threads. Tests lower the numbers. */
@@ -362,82 +335,98 @@ export const LEAST_WRITTEN = {
   /** Of threads that may be running. */
   toUse: 2 ** 20,
 };
-/** How many inner chunks are gathered for a thread, so that it never waits for the next one; of small ones, those of so many bytes. */
+/** How many chunks are gathered for a thread, so that it never waits for the next one; of small ones, those of so many bytes. */
 const CHUNKS_PER_THREAD = 6;
 const SMALL_BYTES = 256 * 1024;
 
-/**
- * Writes elements, one shard after another: few shards are in memory at the same time, and
- * the next ones are encoded while a store writes.
- */
-class ShardedWriter {
+/** Gives an encoded chunk of a shard by its place in the index. */
+type ChunkAt = Parameters<ChangesOf>[0];
+
+/** The elements of a chunk that a write changes. */
+interface ChunkPiece {
+  /** The place of the elements in the chunk and in the value. */
+  readonly block: ChunkBlock;
+  /** Whether all elements of the chunk are written, also those outside of the array. */
+  readonly isWhole: boolean;
+  /** The place of the chunk in its shard. */
+  readonly place: number;
+}
+
+/** Writes elements, few shards at the same time, so that the next ones are encoded while a store writes. */
+class ElementsWriter {
   readonly #zarr: Zarrita;
   readonly #array: ZarritaArray;
-  readonly #sharded: ShardedArray;
+  readonly #target: ShardedArray | PlainArray;
   readonly #options: SetShardedOptions;
-  /** How many shards are written at the same time. */
-  readonly #shardsAtOnce: number;
-  /** Gathers and encodes inner chunks; `undefined` if zarrita's `set` does it. */
-  #encoder: ChunkEncoder | undefined;
-  /** Limits the inner chunks that are encoded at the same time; `undefined` if those of all shards may be. */
-  #limit: LimitFunction | undefined;
+  /** The length of an element in bytes. Elements without a fixed length count as 8 bytes. */
+  readonly #elementSize: number;
+  /** How jobs encode chunks; `undefined` if zarrita does. */
+  #elements: ArrayElements | undefined;
+  #strides: readonly number[] = [];
+  #threads: Threads = CALLING_THREAD;
+  #limit!: MemoryLimit;
 
   constructor(
     zarr: Zarrita,
     array: ZarritaArray,
-    sharded: ShardedArray,
+    target: ShardedArray | PlainArray,
     options: SetShardedOptions,
   ) {
     this.#zarr = zarr;
     this.#array = array;
-    this.#sharded = sharded;
+    this.#target = target;
     this.#options = options;
-    const shardBytes = this.#bytesOf(sharded.shardShape);
-    const shards = Math.max(2, Math.floor(SHARD_WINDOW / shardBytes));
-    this.#shardsAtOnce = Math.min(MOST_SHARDS, shards);
+    this.#elementSize = (coreDataType(array.dtype)?.bits ?? 64) / 8;
   }
 
   /** @param value The elements, as `writtenValue` gives them. */
   async write(
-    selection: DimensionSelection[] | null,
+    selection: readonly DimensionSelection[] | null,
     value: unknown,
   ): Promise<void> {
-    const { shape } = this.#array;
-    const { shardShape, root } = this.#sharded;
-    const { threads = poolOf(this.#array.store as object) } = this.#options;
+    const { shape, chunks } = this.#array;
+    const { arrays, pool } = shownStoreOf(this.#array);
+    const elements = await elementsOf(
+      this.#array,
+      arrays,
+      this.#zarr.BoolArray,
+    );
+    if (
+      elements?.format !== undefined && shape.length > 0 &&
+      hasMemory(value, elements.size)
+    ) {
+      this.#elements = elements;
+      this.#strides = elements.stridesOf(chunks, chunks.map((_, i) => i));
+    }
+    const { threads = pool, signal } = this.#options;
     const runs = coveredRuns(selection, shape);
-    this.#encoder = await ChunkEncoder.create(this.#array, root, value);
-    const bytes = this.#bytesOf(selectedShape(selection, shape));
     const { toStart, toUse } = LEAST_WRITTEN;
-    const isLarge = bytes >= (typeof threads === "object" ? toUse : toStart);
-    const isThreaded = isLarge && this.#encoder?.format !== undefined;
-    await withThreads(isThreaded ? threads : 0, async (threads) => {
-      if (this.#encoder) this.#encoder.threads = threads;
-      this.#limit = this.#createLimit(threads?.count);
+    const isThreaded = this.#elements !== undefined &&
+      !isCheapToDecode(elements!.format!.codecs) &&
+      this.#bytesOf(selectedShape(selection, shape)) >=
+        (typeof threads === "object" ? toUse : toStart);
+    const { shape: shardShape } = this.#target.array.chunk;
+    const shards = Math.floor(SHARD_WINDOW / this.#bytesOf(shardShape));
+    await withThreads(isThreaded ? threads : 0, async (used) => {
+      if (used !== undefined) this.#threads = used;
+      const { count } = this.#threads;
+      const each = Math.max(this.#bytesOf(chunks), SMALL_BYTES);
+      const window = count === 0
+        ? CHUNK_WINDOW
+        : Math.min(CHUNK_WINDOW, CHUNKS_PER_THREAD * count * each);
+      this.#limit = new MemoryLimit(window, 2);
       await runConcurrently(
         piecesOf(selection, value, shape, shardShape),
-        this.#shardsAtOnce,
+        Math.min(MOST_SHARDS, Math.max(2, shards)),
         (piece, failing) => this.#writeShard(piece, runs, failing),
+        signal,
       );
     });
   }
 
-  /** @param threads The number of threads; `undefined` if the calling thread encodes. */
-  #createLimit(threads: number | undefined): LimitFunction | undefined {
-    const chunkBytes = this.#bytesOf(this.#sharded.levels.chunkShape);
-    const window = threads === undefined ? CHUNK_WINDOW : Math.min(
-      CHUNK_WINDOW,
-      CHUNKS_PER_THREAD * threads * Math.max(chunkBytes, SMALL_BYTES),
-    );
-    // To limit many small chunks would take a tenth of the time of the write.
-    const shardBytes = this.#bytesOf(this.#sharded.shardShape);
-    if (this.#shardsAtOnce * shardBytes <= window) return undefined;
-    return pLimit(Math.max(2, Math.floor(window / chunkBytes)));
-  }
-
   /**
-   * Writes the elements of one shard. A shard that is covered is encoded before its lock is
-   * taken. Any other shard is read, changed and stored under its lock.
+   * Writes the elements of one shard, or of one chunk without shards. What is covered is
+   * encoded before its lock is taken; anything else is read, changed and stored under it.
    *
    * @param runs The elements along each dimension that the whole write covers.
    * @param failing Aborted when the write of another shard has failed.
@@ -448,149 +437,219 @@ class ShardedWriter {
     failing: AbortSignal,
   ): Promise<void> {
     const { shard } = piece;
-    const { inner } = this.#sharded;
-    const isWhole = this.#sharded.isCovered(shard, runs);
-    let endEncoding = () => {};
-    const encoded = new Promise<void>((resolve) => endEncoding = resolve);
-    let latest: Iterable<Uint8Array> = [];
-    const encode = async (chunkAt: ChunkAt) => {
-      const changes = await this.#encode(piece, chunkAt, failing);
-      latest = changes.values();
-      endEncoding();
-      return changes;
-    };
-    const { prefix, alignment, otherBytes, signal, container } = this.#options;
-    const change = {
-      prefix,
-      alignment,
-      container: typeof container === "function" ? container(shard) : container,
-      otherBytes,
-      signal,
-      isWhole,
-    };
-    const { key } = this.#sharded.shardAt(shard);
-    const written = isWhole
-      ? encode(() => undefined)
-        .then((changes) => inner.write(key, changes, change))
-      : inner.write(key, encode, change);
-    // Shards that are still encoded when another one fails are not waited for.
-    await rejectOnAbort(Promise.race([encoded, written]), failing);
-    await written;
-    if (this.#encoder?.threads && container === undefined) freeMemory(latest);
+    const target = this.#target;
+    const isWhole = isCovered(shard, target.array, runs);
+    const encode: ChangesOf = (chunkAt) =>
+      this.#encode(piece, chunkAt, failing);
+    const whole = isWhole ? await encode(() => undefined) : undefined;
+    const { signal } = this.#options;
+    if (target instanceof ShardedArray) {
+      const { prefix, alignment, otherBytes, container } = this.#options;
+      const { key } = target.shardAt(shard);
+      return await target.inner.write(key, whole ?? encode, {
+        prefix,
+        alignment,
+        container: typeof container === "function"
+          ? container(shard)
+          : container,
+        otherBytes,
+        signal,
+        isWhole,
+      });
+    }
+    const { store, key } = target.at(shard);
+    const options = signal ? { signal } : {};
+    if (whole !== undefined) {
+      return await store.set!(key, whole.get(0)!, options);
+    }
+    await backendOf(store).update!([key], async (values) => {
+      const stored = await values.read(key);
+      return [(await encode(() => stored)).get(0)!];
+    }, options);
   }
 
-  /** Encodes the inner chunks of a shard that a write changes. Chunks that are changed in part are read by `chunkAt`. */
+  /** Encodes the chunks of a shard that a write changes. Chunks that are changed in part are read by `chunkAt`. */
   async #encode(
     piece: ShardPiece,
     chunkAt: ChunkAt,
     failing: AbortSignal,
   ): Promise<Map<number, Uint8Array>> {
-    const { signal, createQueue = () => this.#queue(failing) } = this.#options;
     const changes = new Map<number, Uint8Array>();
-    const encoder = this.#encoder;
-    if (encoder === undefined) {
-      await this.#zarr.set(
-        overShard(this.#array, this.#sharded, chunkAt, changes) as never,
-        piece.selection as never,
-        piece.value as never,
-        { ...this.#options, createQueue } as never,
-      );
-    } else {
-      const [layout] = this.#sharded.levels.layouts;
-      const { key } = this.#sharded.shardAt(piece.shard);
-      const queue = createQueue();
-      for (const chunk of encoder.chunksOf(piece)) {
-        const path = chunk.coordinates.map((coordinate, i) =>
-          coordinate % layout!.chunksPerShard[i]!
-        );
-        const place = placeInShard(path, layout!);
-        queue.add(async () => {
-          signal?.throwIfAborted();
-          const bytes = chunkAt(place);
-          const stored = bytes && { bytes, key };
-          changes.set(place, await encoder.encode(chunk, stored, failing));
-        });
-      }
-      await queue.onIdle();
+    if (this.#elements !== undefined) {
+      const { chunkBytes } = this.#elements;
+      let hasFailed = false;
+      const tasks = this.#chunksOf(piece).map(async (chunk) => {
+        const leave = await this.#limit.enter(chunkBytes);
+        try {
+          failing.throwIfAborted();
+          if (hasFailed) return;
+          const stored = chunk.isWhole ? undefined : chunkAt(chunk.place);
+          const bytes = await this.#encodeByJob(chunk, stored, failing);
+          if (bytes === undefined) hasFailed = true;
+          else changes.set(chunk.place, bytes);
+        } finally {
+          leave();
+        }
+      });
+      await Promise.all(tasks);
+      failing.throwIfAborted();
+      if (!hasFailed) return changes;
     }
-    signal?.throwIfAborted();
+    // zarrita encodes all chunks, or throws its error.
+    await this.#encodeByZarrita(piece, chunkAt, changes, failing);
     failing.throwIfAborted();
     return changes;
   }
 
-  /** Creates a queue for the inner chunks of a shard. */
-  #queue(failing: AbortSignal): QueueOfChunks {
-    const tasks: Promise<void>[] = [];
-    return {
-      add: (task) => {
-        const unlessFailing = async () => {
-          failing.throwIfAborted();
-          await task();
-        };
-        tasks.push(this.#limit?.(unlessFailing) ?? unlessFailing());
-      },
-      onIdle: () => Promise.all(tasks),
+  /** Divides a part of the write by the chunks that it changes, in C order. */
+  #chunksOf({ selection, value }: ShardPiece): ChunkPiece[] {
+    const { shape, chunks } = this.#array;
+    const { bytes, strides } = this.#memoryOf(value, selection);
+    const runs = shape.map((length, i) => [
+      ...dividedAlong(selection[i]!, length, chunks[i]!),
+    ]);
+    return Array.from(productOf(runs), (along) => ({
+      block: blockOf(along, chunks, bytes, strides),
+      isWhole: isWhole(along, chunks),
+      place: this.#placeOf(along.map(({ shard: chunk }) => chunk)),
+    }));
+  }
+
+  /** The place of a chunk in the index of its shard. */
+  #placeOf(coordinates: readonly number[]): number {
+    if (!(this.#target instanceof ShardedArray)) return 0;
+    const layout = this.#target.levels.layouts[0]!;
+    const path = coordinates.map((c, i) => c % layout.chunksPerShard[i]!);
+    return placeInShard(path, layout);
+  }
+
+  /** Encodes a chunk with the elements of a piece; returns `undefined` if the codecs of this package fail. */
+  async #encodeByJob(
+    { block, isWhole }: ChunkPiece,
+    stored: Uint8Array | undefined,
+    signal: AbortSignal,
+  ): Promise<Uint8Array | undefined> {
+    const { format, chunkBytes, size, fill } = this.#elements!;
+    let elements: Uint8Array | ChunkBlock = block;
+    let strides = this.#strides;
+    if (stored !== undefined) {
+      const decode = { kind: "decode", bytes: copyBytes(stored) } as const;
+      const [decoded] = await this.#threads
+        .run(format!, [decode], chunkBytes, signal);
+      if ("failed" in (decoded as object)) return undefined;
+      ({ bytes: elements, strides } = decoded as ChunkElements);
+      copyIntoChunk(block, { bytes: elements, strides }, size);
+    } else if (
+      this.#threads.count > 0 && block.bytes.buffer instanceof ArrayBuffer
+    ) {
+      elements = new Uint8Array(chunkBytes);
+      const to = { bytes: elements, offset: 0, strides };
+      if (!isWhole) repeatElement(to, fill, this.#array.chunks, size);
+      copyIntoChunk(block, to, size);
+    }
+    const isFilled = elements === block && !isWhole;
+    const [encoded] = await this.#threads.run(
+      format!,
+      [{
+        kind: "encode",
+        elements,
+        strides,
+        fill: isFilled ? fill : undefined,
+      }],
+      chunkBytes,
+      signal,
+    );
+    return encoded instanceof Uint8Array ? encoded : undefined;
+  }
+
+  /** Has zarrita write the elements of a shard into an array that collects its chunks. */
+  async #encodeByZarrita(
+    { selection, value }: ShardPiece,
+    chunkAt: ChunkAt,
+    changes: Map<number, Uint8Array>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const array = this.#array;
+    const { arrays } = shownStoreOf(array);
+    const placeOf = (key: StoreKey) => {
+      const [, ...coordinates] = splitPlainKey(key)!.plainKey.split("/");
+      return this.#placeOf(coordinates.map(Number));
     };
-  }
-
-  /** The number of bytes of the elements in a shape. Elements without a fixed size count as 8 bytes. */
-  #bytesOf(shape: readonly number[]): number {
-    const bits = coreDataType(this.#array.dtype)?.bits ?? 64;
-    return shape.reduce((product, length) => product * length, bits / 8);
-  }
-}
-
-/** Frees the memory of chunks that threads have encoded, which would wait for the collection of garbage. Node 20 cannot. */
-function freeMemory(chunks: Iterable<Uint8Array>): void {
-  for (const { buffer } of chunks) {
-    (buffer as { transfer?(length: number): unknown }).transfer?.(0);
-  }
-}
-
-/** Gives an encoded inner chunk of a shard by its place in the index. */
-type ChunkAt = Parameters<ChangesOf>[0];
-
-type QueueOfChunks = ReturnType<NonNullable<SetShardedOptions["createQueue"]>>;
-
-/**
- * An array that zarrita's `set` changes in memory: it reads the inner chunks of a shard, and
- * collects those that are written.
- */
-function overShard<A extends ZarritaArray>(
-  array: A,
-  sharded: ShardedArray,
-  chunkAt: ChunkAt,
-  changes: Map<number, Uint8Array>,
-): A {
-  const placeOf = (plainKey: string) => {
-    const found = sharded.locate(plainKey);
-    if (found === undefined) throw outsideGrid(plainKey, sharded);
-    return placeInShard(found.path[0]!, sharded.levels.layouts[0]!);
-  };
-  const decode = decoderOf(array);
-  return overlay(array, {
-    store: {
-      set(key: StoreKey, bytes: Uint8Array): Promise<void> {
-        changes.set(placeOf(splitPlainKey(key)!.plainKey), bytes);
+    const store = {
+      async get(key: StoreKey, options?: StoreOptions) {
+        if (splitPlainKey(key) === undefined) {
+          const { store } = array as unknown as ReadArray;
+          return await store.get(key, options);
+        }
+        const bytes = chunkAt(placeOf(key));
+        if (bytes === undefined) return undefined;
+        // zarrita encodes all of the memory that elements lie in.
+        const own = copyBytes(bytes);
+        const { root, plainKey } = splitPlainKey(key)!;
+        const found = await arrays.at(root);
+        noteKey(own, found?.placeOf(plainKey)?.key ?? key);
+        return own;
+      },
+      set(key: StoreKey, bytes: Uint8Array) {
+        changes.set(placeOf(key), bytes);
         return Promise.resolve();
       },
-    },
-    getChunk(coordinates: number[]) {
-      const plainKey = ["c", ...coordinates].join("/");
-      const bytes = chunkAt(placeOf(plainKey));
-      if (bytes === undefined) return decode(coordinates, undefined);
-      // zarrita encodes all of the memory that elements lie in.
-      const own = copyBytes(bytes);
-      noteKey(own, sharded.locate(plainKey)!.key);
-      return decode(coordinates, own);
-    },
-  });
+    };
+    const { open, root, set } = this.#zarr;
+    const location = root(store as never).resolve(array.path);
+    const opened = await open.v3(location as never, { kind: "array" });
+    const checked = checkedArray(opened as ReadArray, arrays);
+    await set(
+      checked as never,
+      selection as never,
+      value as never,
+      { signal } as never,
+    );
+  }
+
+  /** The memory of a value, and its strides along the dimensions of the array. */
+  #memoryOf(
+    value: unknown,
+    selection: readonly unknown[],
+  ): { bytes: Uint8Array; strides: readonly number[] } {
+    if (!isChunk(value)) {
+      const element = new this.#elements!.Elements(1);
+      element.fill(value);
+      return { bytes: bytesOf(element), strides: selection.map(() => 0) };
+    }
+    const steps = [...value.stride];
+    const strides = selection.map((along) =>
+      typeof along === "number" ? 0 : steps.shift()!
+    );
+    return { bytes: bytesOf(value.data), strides };
+  }
+
+  /** The number of bytes of the elements in a shape. */
+  #bytesOf(shape: readonly number[]): number {
+    return shape.reduce((product, n) => product * n, this.#elementSize);
+  }
 }
 
-function decoderOf(array: object): Decode {
-  const decode = (array as { [DECODE]?: Decode })[DECODE];
-  if (decode !== undefined) return decode;
-  throw new TypeError(
-    "Expected an array that zarr.open gave, found one that zarr.create did, or one of another version of zarrita: open it to write it",
+/** Whether a selection has all elements of a chunk, also those outside of the array. */
+function isWhole(
+  along: readonly Along[],
+  chunkShape: readonly number[],
+): boolean {
+  return along.every(({ selection, run }, i) =>
+    run?.count === chunkShape[i] &&
+    (selection as { step: number }).step === 1
   );
+}
+
+/** Whether runs of elements along each dimension cover all elements of a shard in the array. */
+function isCovered(
+  shard: readonly number[],
+  { shape, chunk: { shape: shardShape } }: ParsedArray,
+  runs: readonly Run[],
+): boolean {
+  return runs.every(({ start, stop }, i) => {
+    const first = shard[i]! * shardShape[i]!;
+    const end = Math.min(first + shardShape[i]!, shape[i]!);
+    return start <= first && stop >= end;
+  });
 }

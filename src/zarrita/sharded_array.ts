@@ -3,9 +3,8 @@ import { DefaultChunkKeyEncoding } from "../chunk_key_encoding/mod.ts";
 import { type ChunkRows, chunkRows, noteKey } from "../codecs/mod.ts";
 import { describe, MetadataError } from "../errors/mod.ts";
 import { ceilDivide, type NamedConfiguration } from "../metadata/mod.ts";
-import { ownBytes, rejectOnAbort } from "../runtime/mod.ts";
+import { ownBytes } from "../runtime/mod.ts";
 import {
-  type ChunkBase,
   InnerChunks,
   type InnerPath,
   ShardChanges,
@@ -24,10 +23,6 @@ import {
   PlainArray,
   type TranslatedArray,
 } from "../views/mod.ts";
-import type { Run } from "./selection.ts";
-
-/** The options of a read whose elements are changed and written back. */
-export const TO_CHANGE: StoreOptions = Object.freeze({});
 
 const PLAIN_ENCODING = new DefaultChunkKeyEncoding();
 /** The codecs of zarrita, whose messages do not name the key of a chunk. */
@@ -56,6 +51,8 @@ export interface InnerChunksTogether {
 /** A sharded array, shown as an array of its innermost chunks. */
 export class ShardedArray implements TranslatedArray {
   readonly root: string;
+  /** What the metadata of the array says. */
+  readonly array: ParsedArray;
   readonly levels: ShardLevels;
   readonly inner: InnerChunks;
   readonly #shards: PlainArray;
@@ -74,6 +71,7 @@ export class ShardedArray implements TranslatedArray {
     levels: ShardLevels,
   ) {
     this.root = root;
+    this.array = array;
     this.levels = levels;
     this.#shards = new PlainArray(store, root, array);
     this.#changes = ShardChanges.of(store, root);
@@ -94,16 +92,6 @@ export class ShardedArray implements TranslatedArray {
     return this.levels.gridShape;
   }
 
-  /** The shape of a shard in elements. */
-  get shardShape(): readonly number[] {
-    const { layouts, chunkShape } = this.levels;
-    return layouts.reduce(
-      (shape, { chunksPerShard }) =>
-        shape.map((length, i) => length * chunksPerShard[i]!),
-      chunkShape,
-    );
-  }
-
   /** The number of bytes of the head parts of a shard. */
   get headSize(): number {
     return this.#shards.headSize;
@@ -120,8 +108,8 @@ export class ShardedArray implements TranslatedArray {
    * Reads an inner chunk; `undefined` also for a key outside the chunk grid. The bytes
    * fill their memory, since zarrita encodes all of the memory that elements lie in.
    *
-   * @param options Those of zarrita's `get`. A chunk that is read without options, or with
-   * {@linkcode TO_CHANGE}, is read in its present state, to be changed and written back.
+   * @param options Those of zarrita's `get`. A chunk that is read without options is read in
+   * its present state, since `zarr.set` changes it and writes it back.
    */
   read(
     plainKey: string,
@@ -131,7 +119,7 @@ export class ShardedArray implements TranslatedArray {
     if (place === undefined) return Promise.resolve(undefined);
     const { key, path } = place;
     const { reader } = this.inner;
-    const reading = options === undefined || options === TO_CHANGE
+    const reading = options === undefined
       ? reader.readPresent(key, path)
       : reader.read(key, path, undefined, options);
     if (!this.#codecsNeedKeys) return reading;
@@ -190,32 +178,6 @@ export class ShardedArray implements TranslatedArray {
 
   refresh(): void {
     this.inner.reader.clear();
-  }
-
-  /** Runs a task that writes, after all earlier tasks of the same array. */
-  runInTurn(
-    task: () => Promise<void>,
-    signal: AbortSignal | undefined,
-  ): Promise<void> {
-    const turn = this.#changes.runInTurn(() => {
-      signal?.throwIfAborted();
-      return task();
-    });
-    return rejectOnAbort(turn, signal);
-  }
-
-  /** Whether runs of elements along each dimension cover all elements of a shard in the array. */
-  isCovered(
-    shard: readonly number[],
-    runs: readonly Run[],
-  ): boolean {
-    const { shape } = this.levels;
-    const { shardShape } = this;
-    return runs.every(({ start, stop }, i) => {
-      const length = shardShape[i]!;
-      const first = shard[i]! * length;
-      return start <= first && stop >= Math.min(first + length, shape[i]!);
-    });
   }
 
   /** Returns the store of whole shards, and the key of a shard in it. */
@@ -360,16 +322,7 @@ export class InnerChunkStore implements Store {
   }
 
   async set(key: StoreKey, bytes: Uint8Array): Promise<void> {
-    await this.change(key, bytes, undefined);
-  }
-
-  /** Stores the inner chunk if it is what the change was made of. Returns whether it is. */
-  change(
-    key: StoreKey,
-    bytes: Uint8Array,
-    base: ChunkBase | undefined,
-  ): Promise<boolean> {
-    return this.#array.inner.change(key, this.#path, bytes, base);
+    await this.#array.inner.change(key, this.#path, bytes);
   }
 
   async delete(key: StoreKey): Promise<void> {
@@ -422,6 +375,11 @@ export function shardLevelsOf(
     ceilDivide(length, chunkShape[i]!)
   );
   return { layouts, codecs, chunkShape, shape, gridShape };
+}
+
+/** The innermost chunks of an array. */
+export function innermostLevel(level: ChunkLevel): ChunkLevel {
+  return level.shard === undefined ? level : innermostLevel(level.shard.inner);
 }
 
 /** The codecs of the innermost chunks, from valid metadata. */

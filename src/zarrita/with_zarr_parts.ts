@@ -1,4 +1,4 @@
-import { keyOf, noteKey } from "../codecs/mod.ts";
+import { noteKey, rowsOf } from "../codecs/mod.ts";
 import {
   checkOptions,
   DamageError,
@@ -16,6 +16,9 @@ import {
   type StoreOptions,
 } from "../stores/mod.ts";
 import {
+  type ChunkElements,
+  isCheapToDecode,
+  LEAST_TO_SEND,
   type PoolAccess,
   poolAccess,
   type ThreadPool,
@@ -25,16 +28,18 @@ import {
   StoreView,
   type TranslatedArrays,
 } from "../views/mod.ts";
-import {
-  type Chunk,
-  type Context,
-  contextSymbol,
-  ownMethods,
-} from "./array_context.ts";
-import { decodeInPool } from "./decode_in_pool.ts";
 import { INNER_CHUNKS } from "./inner_chunk_translation.ts";
-import { bases, ChunkWriting, noteAbsence, WHOLE } from "./partial_writes.ts";
-import { InnerChunkStore, ShardedArray, TO_CHANGE } from "./sharded_array.ts";
+import { InnerChunkStore, ShardedArray } from "./sharded_array.ts";
+import {
+  type ArrayElements,
+  type Chunk,
+  elementsOf,
+  noteOwnMethod,
+  rootOf,
+  shownMember,
+  type ShownStore,
+  type ZarritaArray,
+} from "./zarrita_array.ts";
 
 /**
  * Any store of zarrita, including synchronous ones such as a `Map`, or of this
@@ -126,10 +131,6 @@ const HIDDEN = {
   streamRangeOf: undefined,
 } satisfies Record<keyof Store, undefined>;
 
-/** The members of a wrapped store that hold its arrays and its pool of threads. */
-const ARRAYS = Symbol("zarr-parts arrays");
-const POOL = Symbol("zarr-parts pool");
-
 /**
  * Wraps a store so that zarrita reads and writes arrays with `suffix` chunk keys,
  * arrays in parts, and sharded arrays. Use it alone or as a store extension
@@ -147,10 +148,11 @@ const POOL = Symbol("zarr-parts pool");
  * opened again. With any other store, changes by other wrappers of the same store object
  * are seen at once, and those by `ArrayChunks` or by another program once the array is
  * opened again; until then, they may be read with the old index, which gives wrong
- * elements. `zarr.set` and `setSharded` change inner chunks in their present state in
- * any store. If a chunk was changed between the reading and the storing of a `zarr.set`
- * that changes a part of it, the call rejects with a {@linkcode ChunkChangedError}, and
- * can be repeated. Inner chunks close to each other that are read at the same time
+ * elements.
+ * A `zarr.set` of a part of a chunk reads the chunk, and stores it again: elements that
+ * others have changed meanwhile are lost, as in any store of zarrita, and so are those of
+ * other calls in the same program that are not awaited. `setSharded` loses none. Writers of
+ * different inner chunks of one shard lose nothing either way. Inner chunks close to each other that are read at the same time
  * are combined into one request. `getRange` of an inner chunk is refused, since
  * zarrita calls it only if it takes the inner chunk for a shard.
  *
@@ -213,45 +215,30 @@ export function withZarrParts<S extends ZarritaStore>(
   assertStore(store);
   checkOptions(options, OPTIONS, "withZarrParts");
   const below = store as unknown as Store;
-  const shown = new StoreView(below, INNER_CHUNKS);
-  const { arrays } = shown;
-  const writing = new ChunkWriting();
-  const view = shown.toStore({
+  const shownView = new StoreView(below, INNER_CHUNKS);
+  const { arrays } = shownView;
+  const shown = { store: below, arrays, pool: options.threads };
+  const view = shownView.toStore({
     read: (place, options) =>
       place.store instanceof InnerChunkStore
         ? place.store.get(place.key, options)
         : readOwn(place, options),
-    write: (...args) => writing.write(...args),
   });
   const wrapped = overlay<object>(store, {
     ...HIDDEN,
     ...view,
-    get(...args: [StoreKey, StoreOptions?]) {
-      const [key, options] = args;
-      const reading = readInner(arrays, key, options) ?? view.get(...args);
-      // Arrays give two arguments. An array that remembers bases always gives options.
-      if (args.length < 2 || options !== undefined) return reading;
-      return reading.then((bytes) => {
-        writing.noteRead(key, bytes);
-        return bytes;
-      });
-    },
+    get: (key: StoreKey, options?: StoreOptions) =>
+      readInner(arrays, key, options) ?? view.get(key, options),
     toString: () => `withZarrParts(${describeStore(store)})`,
     // zarrita applies these to the arrays that it opens from the store.
     arrayExtensions: [
       ...(store as { arrayExtensions?: unknown[] }).arrayExtensions ?? [],
-      checkChunks(arrays, accessOf(options.threads)),
+      checkChunks(shown),
     ],
-    [ARRAYS]: arrays,
-    [POOL]: options.threads,
+    ...shownMember(shown),
   });
   ownStores.add(wrapped);
   return wrapped as ZarrPartsStore<S>;
-}
-
-/** The access to the threads of a pool; `undefined` if there are none. */
-function accessOf(pool: ThreadPool | undefined): PoolAccess | undefined {
-  return pool && pool.size > 0 ? poolAccess.get(pool) : undefined;
 }
 
 /**
@@ -284,16 +271,6 @@ function readInner(
     : undefined;
 }
 
-/** The arrays of a store of {@linkcode withZarrParts}, or `undefined` for another store. */
-export function arraysOf(store: object): TranslatedArrays | undefined {
-  return (store as { [ARRAYS]?: TranslatedArrays })[ARRAYS];
-}
-
-/** The pool of threads that a store of {@linkcode withZarrParts} was given. */
-export function poolOf(store: object): ThreadPool | undefined {
-  return (store as { [POOL]?: ThreadPool })[POOL];
-}
-
 const ownStores = new WeakSet<object>();
 
 /** Whether a store is one of {@linkcode withZarrParts} itself, and no layer above such a store. */
@@ -301,110 +278,104 @@ export function isOwnStore(store: object): boolean {
   return ownStores.has(store);
 }
 
-/** The members of zarrita's `Array` that read a chunk. */
-interface ReadsChunks {
-  readonly dtype: string;
-  resolve(key: string): { path: string };
+/** zarrita's `Array`, which reads chunks. */
+export type ReadArray = Omit<ZarritaArray, "store" | "getChunk"> & {
+  readonly store: {
+    get(
+      key: StoreKey,
+      options?: unknown,
+    ): Uint8Array | undefined | Promise<Uint8Array | undefined>;
+  };
   getChunk(
     coordinates: number[],
     options?: unknown,
     more?: unknown,
   ): Promise<Chunk>;
-}
-
-/** The member of an array that decodes a chunk, as `getChunk` does with a chunk that it has read. */
-export const DECODE = Symbol("zarr-parts decode");
-
-/** Decodes the bytes of a chunk, `undefined` for an absent one. */
-export type Decode = (
-  coordinates: number[],
-  bytes: Uint8Array | undefined,
-) => Promise<Chunk>;
+};
 
 /**
  * An array extension for zarrita that refuses decoded chunks with too few or too many
  * elements, and adds the key of the chunk, or of its shard, to the errors of codecs.
- * zarrita itself reads zeros in place of missing elements. It also notes that the array
- * is opened, which the view does not see if a layer keeps documents, and makes the array
- * remember what `set` reads.
- *
- * @param arrays The arrays of the store.
- * @param pool The pool whose threads decode chunks; `undefined` if there are none.
+ * zarrita itself reads zeros in place of missing elements. It has the threads of the store's
+ * pool decode chunks, and notes that the array is opened, which the view does not see if a
+ * layer keeps documents.
  */
 function checkChunks(
-  arrays: TranslatedArrays,
-  pool: PoolAccess | undefined,
-): <A extends object>(array: A & ReadsChunks) => A {
+  { arrays, pool }: ShownStore,
+): <A extends object>(array: A & ReadArray) => A {
+  const access = pool && pool.size > 0 ? poolAccess.get(pool) : undefined;
   return (array) => {
-    const original = array.getChunk.bind(array);
-    const shownKey = (coordinates: number[]) => {
-      const plainKey = ["c", ...coordinates].join("/");
-      return array.resolve(plainKey).path as StoreKey;
-    };
-    const keyOf = (coordinates: number[]) =>
-      storedKey(arrays, shownKey(coordinates));
-    const { root } = splitPlainKey(shownKey([]))!;
-    arrays.noteOpened(root);
-    const checked = async (
-      coordinates: number[],
-      read: () => Promise<Chunk>,
-    ): Promise<Chunk> => {
-      let chunk: Chunk;
-      try {
-        chunk = await read();
-      } catch (error) {
-        if (isUnnamed(error)) nameChunk(error, await keyOf(coordinates));
-        throw error;
-      }
-      if (chunk.data.length === countOf(chunk)) return chunk;
-      throw wrongCount(chunk, coordinates, await keyOf(coordinates));
-    };
-    const { getChunk: inherited } = Object.getPrototypeOf(array);
-    const isOwn = array.getChunk === inherited;
-    const decode = rememberBases(
-      array,
-      pool && ((context) => decodeInPool(arrays, root, array, context, pool)),
-    );
-    const getChunk: ReadsChunks["getChunk"] = (coordinates, options, more) =>
-      checked(coordinates, async () => {
-        const chunk = await original(coordinates, options, more);
-        if (options === undefined && isOwn && decode) noteAbsence(chunk.data);
-        return chunk;
-      });
-    const members = {
-      getChunk,
-      ...decode && {
-        [DECODE]: ((coordinates, bytes) =>
-          checked(coordinates, () =>
-            decode(bytes))) satisfies Decode,
-      },
-    };
-    if (isOwn) ownMethods.add(getChunk);
-    // zarrita has just made the array, which may get the method as its own: a proxy
-    // would slow down each access. An array of another extension may be a proxy itself.
-    return isOwn ? Object.assign(array, members) : overlay(array, members);
+    arrays.noteOpened(rootOf(array));
+    return checkedArray(array, arrays, access);
   };
 }
 
-/** The number of elements in the shape of a chunk. */
-function countOf({ shape }: Chunk): number {
-  return shape.reduce((product, length) => product * length, 1);
+/**
+ * Returns an array that checks its chunks.
+ *
+ * @param pool The pool whose threads decode chunks.
+ */
+export function checkedArray<A extends object>(
+  array: A & ReadArray,
+  arrays: TranslatedArrays,
+  pool?: PoolAccess,
+): A {
+  const original = array.getChunk.bind(array);
+  const { getChunk: inherited } = Object.getPrototypeOf(array);
+  const isOwn = array.getChunk === inherited;
+  const byThread = isOwn && pool
+    ? readByThread(array, arrays, pool)
+    : undefined;
+  const getChunk: ReadArray["getChunk"] = async (coordinates, ...options) => {
+    let chunk: Chunk;
+    try {
+      chunk = await byThread?.(coordinates, options[0]) ??
+        await original(coordinates, ...options);
+    } catch (error) {
+      if (isUnnamed(error)) {
+        nameChunk(error, await keyOf(arrays, array, coordinates));
+      }
+      throw error;
+    }
+    const { data, shape } = chunk;
+    const count = shape.reduce((product, length) => product * length, 1);
+    if (data.length === count) return chunk;
+    const key = await keyOf(arrays, array, coordinates);
+    throw new DamageError(
+      `Chunk ${describe(coordinates)}${
+        key === undefined ? "" : ` at ${describe(key)}`
+      } decodes to ${data.length} elements, where its shape ${
+        describe(shape)
+      } has ${count}`,
+      key === undefined ? {} : { key },
+    );
+  };
+  if (isOwn) noteOwnMethod(getChunk);
+  // zarrita has just made the array, which may get the method as its own: a proxy would
+  // slow down each access. An array of another extension may be a proxy itself.
+  const members = { getChunk };
+  return isOwn ? Object.assign(array, members) : overlay(array, members);
 }
 
-function wrongCount(
-  chunk: Chunk,
-  coordinates: number[],
-  key: string | undefined,
-): DamageError {
-  const { data, shape } = chunk;
-  return new DamageError(
-    `Chunk ${describe(coordinates)}${
-      key === undefined ? "" : ` at ${describe(key)}`
-    } decodes to ${data.length} elements, where its shape ${
-      describe(shape)
-    } has ${countOf(chunk)}`,
-    key === undefined ? {} : { key },
-  );
+/** The key of a chunk as the view shows it. */
+export function shownKey(
+  array: Pick<ZarritaArray, "resolve">,
+  coordinates: readonly number[],
+): StoreKey {
+  return array.resolve(["c", ...coordinates].join("/")).path as StoreKey;
+}
+
+/** The key in the store of a chunk; `undefined` for a chunk of Zarr v2, which has other keys. */
+async function keyOf(
+  arrays: TranslatedArrays,
+  array: ReadArray,
+  coordinates: readonly number[],
+): Promise<string | undefined> {
+  const key = shownKey(array, coordinates);
+  const { root, plainKey } = splitPlainKey(key)!;
+  const found = await arrays.at(root);
+  return found?.placeOf(plainKey)?.key ??
+    (arrays.isPlain(root) ? key : undefined);
 }
 
 /** Whether an error is zarrita's `CodecPipelineError` without a key, which zarrita never sets. */
@@ -424,94 +395,60 @@ function nameChunk(
   if (stack) error.stack = stack.replace(message, error.message);
 }
 
-/** The key in the store of a chunk that is shown under a key; `undefined` for a chunk of Zarr v2, which has other keys. */
-async function storedKey(
+/**
+ * Makes a function that reads chunks and has threads of a pool decode them. It returns
+ * `undefined` for what zarrita is to read: chunks that are small, or cheap to decode, and
+ * those on which a thread has failed.
+ */
+function readByThread(
+  array: ReadArray,
   arrays: TranslatedArrays,
-  key: StoreKey,
-): Promise<string | undefined> {
-  const { root, plainKey } = splitPlainKey(key)!;
-  const array = await arrays.at(root);
-  return array?.placeOf(plainKey)?.key ??
-    (arrays.isPlain(root) ? key : undefined);
+  { memory, use }: PoolAccess,
+): (coordinates: number[], options: unknown) => Promise<Chunk | undefined> {
+  let elements: Promise<ArrayElements | undefined> | undefined;
+  return async (coordinates, options) => {
+    elements ??= elementsOf(array as ZarritaArray, arrays);
+    const found = await elements;
+    const isThreaded = found?.format && found.chunkBytes >= LEAST_TO_SEND &&
+      !isCheapToDecode(found.format.codecs);
+    if (!isThreaded) return undefined;
+    const { Elements, chunkBytes, format, size } = found;
+    const bytes = await array.store.get(shownKey(array, coordinates), options);
+    if (bytes === undefined) return emptyChunk(array, found);
+    const leave = await memory.enter(chunkBytes);
+    try {
+      // A copy, since a layer may keep what it returns.
+      const job = { bytes: copyBytes(bytes), rows: rowsOf(bytes) };
+      const [result] = await use((threads) =>
+        threads.run(format!, [{ kind: "decode", ...job }], chunkBytes)
+      );
+      if ("failed" in (result as object)) return undefined;
+      const { bytes: decoded, strides } = result as ChunkElements;
+      const data = new Elements(ownBytes(decoded).buffer, 0, chunkBytes / size);
+      return { data, shape: array.chunks, stride: strides };
+    } finally {
+      leave();
+    }
+  };
 }
 
-/** Decodes a chunk of an array, `undefined` for an absent one. */
-type DecodeChunk = (bytes: Uint8Array | undefined) => Promise<Chunk>;
-
-const decoders = new WeakMap<object, DecodeChunk>();
-
-/**
- * Makes an array of zarrita remember the chunk that its `set` reads, until `set` stores
- * what it has made from the chunk. Only `set` reads without options.
- *
- * @param makeDecode Makes the function that decodes chunks for `get` and `set`, in place of
- * that of the context.
- * @returns The decoder of the array's chunks; `undefined` for an array of another version
- * of zarrita, or one that does not write.
- */
-function rememberBases(
-  array: object,
-  makeDecode?: (context: Context) => Context["codec"]["decode"],
-): DecodeChunk | undefined {
-  const symbol = contextSymbol(array);
-  if (symbol === undefined) return undefined;
-  const members = array as Record<symbol, Context>;
-  const context = members[symbol]!;
-  const known = decoders.get(context);
-  if (known !== undefined) return known;
-  const { codec } = context;
-  const decodeBytes = makeDecode?.(context) ??
-    ((bytes: Uint8Array) => codec.decode(bytes));
-  const remembering: Context = {
-    ...context,
-    getChunkBytes: (coordinates, options) =>
-      options === undefined
-        ? context.getChunkBytes(coordinates, TO_CHANGE).then((bytes) => {
-          if (bytes === undefined) return undefined;
-          // zarrita may change the elements in the same memory, and a `Map` or a cache
-          // gives the memory that it keeps.
-          const own = copyBytes(bytes);
-          noteKey(own, keyOf(bytes));
-          bases.set(own, { bytes });
-          return own;
-        })
-        : context.getChunkBytes(coordinates, options),
-    codec: {
-      ...codec,
-      decode(bytes) {
-        const base = bases.get(bytes);
-        if (base === undefined) return decodeBytes(bytes);
-        return decodeBytes(bytes).then((chunk) => {
-          bases.set(chunk.data, base);
-          return chunk;
-        });
-      },
-      async encode(chunk) {
-        const base = bases.get(chunk.data) ?? WHOLE;
-        const bytes = await codec.encode(chunk);
-        bases.set(bytes, base);
-        return bytes;
-      },
-    },
-  };
-  const decode: DecodeChunk = async (bytes) => {
-    if (bytes !== undefined) return await codec.decode(bytes);
-    const { TypedArray, fillValue, chunkShape: shape } = context;
-    const data = new TypedArray(shape.reduce((count, n) => count * n, 1));
-    data.fill(fillValue);
-    const chunk = { data, shape, stride: context.getStrides(shape) };
-    return chunk;
-  };
-  members[symbol] = remembering;
-  decoders.set(remembering, decode);
-  return decode;
+/** An absent chunk. */
+function emptyChunk(
+  { chunks, fillValue }: ReadArray,
+  elements: ArrayElements,
+): Chunk {
+  const { Elements, chunkBytes, size, stridesOf } = elements;
+  const data = new Elements(chunkBytes / size);
+  data.fill(fillValue);
+  const stride = stridesOf(chunks, chunks.map((_, i) => i));
+  return { data, shape: chunks, stride };
 }
 
 /**
  * Overrides members of an object without changing it; `undefined` hides a member. All
  * other members belong to the object itself, private ones included.
  */
-export function overlay<T extends object>(
+function overlay<T extends object>(
   object: T,
   members: Readonly<Record<PropertyKey, unknown>>,
 ): T {

@@ -6,9 +6,8 @@ import {
   assertThrows,
 } from "@std/assert";
 import * as zarr from "zarrita";
-import type { Store, StoreKey } from "../../mod.ts";
+import type { Store } from "../../mod.ts";
 import {
-  ChunkChangedError,
   getSharded,
   setSharded,
   ThreadPool,
@@ -115,7 +114,8 @@ for (const [name, stored] of Object.entries(DECODED)) {
     const last = array.shape.map((n, i) => Math.ceil(n / array.chunks[i]!) - 1);
     const [a, b] = [await array.getChunk(last), await plain.getChunk(last)];
     assertSameRead(a, b);
-    assert(counts.done > 0);
+    // Nothing gives the class of booleans but zarrita itself.
+    assertEquals(counts.done > 0, stored.dataType !== "bool");
     assertEquals(counts.failures, []);
   });
 }
@@ -209,44 +209,8 @@ Deno.test("withZarrParts with a pool: zarr.set changes parts of chunks as withou
       read.push(await zarr.get(await openArray(store)));
     }
     assertSameRead(read[0], read[1]);
-    assert(counts.done > 0);
+    assertEquals(counts.done > 0, stored.dataType !== "bool");
     assertEquals(counts.failures, []);
-  }
-});
-
-Deno.test("withZarrParts with a pool: zarr.set refuses a chunk that was changed after threads had decoded it", async () => {
-  for (const chunkShapes of [[[128, 128]], [[256, 256], [128, 128]]]) {
-    const store = await storeArray({ ...IMAGE, chunkShapes });
-    const other = await openArray(store);
-    const { threads, counts } = countedPool({ threads: 1 });
-    using _ = threads;
-    let isChanged = false;
-    const array = await openArray(store, "", (store) => {
-      const wrapped = withZarrParts(store, { threads });
-      return new Proxy(wrapped, {
-        get(target, name) {
-          const member = Reflect.get(target, name);
-          if (name !== "set") return member;
-          return async (...args: [StoreKey, Uint8Array]) => {
-            if (!isChanged) {
-              isChanged = true;
-              await zarr.set(other as never, [1, 1], 1 as never);
-            }
-            return await (member as Store["set"])!(...args);
-          };
-        },
-      });
-    });
-    await assertRejects(
-      () => zarr.set(array as never, [0, 0], 7 as never),
-      ChunkChangedError,
-    );
-    assertEquals(counts.done, 1);
-    await zarr.set(array as never, [0, 0], 7 as never);
-    const corner = [zarr.slice(2), zarr.slice(2)];
-    const { data } = await zarr.get(await openArray(store), corner);
-    const elements = data as Uint16Array;
-    assertEquals([elements[0], elements[3]], [7, 1]);
   }
 });
 

@@ -121,7 +121,7 @@ export function refusingWays(length: number): readonly Way[] {
     })],
     ...length > 0 ? [[concatParts({ key_suffix: "", size: length - 1 })]] : [],
     [
-      concatParts({ key_suffix: ".1" }, { key_suffix: ".2", size: 0 }),
+      concatParts({ key_suffix: ".1" }, { key_suffix: ".2", size: more }),
       concatParts({ key_suffix: "" }, { key_suffix: ".tail", size: 1 }),
     ],
   ].map((storage_transformers, i) => ({

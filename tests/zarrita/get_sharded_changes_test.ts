@@ -6,7 +6,7 @@ import {
   createArrayChunks,
   MemoryStore,
 } from "../../mod.ts";
-import { LEAST_BYTES } from "../../src/zarrita/sharded_read.ts";
+import { LEAST_BYTES } from "../../src/zarrita/get_sharded.ts";
 import {
   getSharded,
   registerCodecs,

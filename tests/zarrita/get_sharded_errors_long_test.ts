@@ -12,7 +12,7 @@ import {
   type Store,
   type StoreKey,
 } from "../../mod.ts";
-import { LEAST_BYTES } from "../../src/zarrita/sharded_read.ts";
+import { LEAST_BYTES } from "../../src/zarrita/get_sharded.ts";
 import { getSharded } from "../../zarrita.ts";
 import { IN_PARTS } from "../support/in_parts.ts";
 import { arrayMetadata } from "../support/metadata.ts";

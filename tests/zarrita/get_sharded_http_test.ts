@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import * as zarr from "zarrita";
 import { HttpStore } from "../../mod.ts";
-import { LEAST_BYTES } from "../../src/zarrita/sharded_read.ts";
+import { LEAST_BYTES } from "../../src/zarrita/get_sharded.ts";
 import { getSharded } from "../../zarrita.ts";
 import { serve, storeHandler } from "../stores/loopback.ts";
 import { countedPool } from "../threads/counted_pool.ts";

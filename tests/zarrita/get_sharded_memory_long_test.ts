@@ -7,7 +7,7 @@ import {
   type Store,
   type StoreKey,
 } from "../../mod.ts";
-import { LEAST_BYTES } from "../../src/zarrita/sharded_read.ts";
+import { LEAST_BYTES } from "../../src/zarrita/get_sharded.ts";
 import { getSharded, type ThreadPool } from "../../zarrita.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { countedPool, STARTED, withPool } from "../threads/counted_pool.ts";

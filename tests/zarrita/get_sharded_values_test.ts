@@ -6,7 +6,7 @@ import {
   parseShardLayout,
   type Store,
 } from "../../mod.ts";
-import { LEAST_BYTES } from "../../src/zarrita/sharded_read.ts";
+import { LEAST_BYTES } from "../../src/zarrita/get_sharded.ts";
 import { getSharded, withZarrParts } from "../../zarrita.ts";
 import { encodeJson, utf8, v2Metadata } from "../support/documents.ts";
 import { arrayMetadata } from "../support/metadata.ts";

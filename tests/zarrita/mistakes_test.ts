@@ -128,7 +128,7 @@ Deno.test("setSharded names the missing argument", async () => {
       ],
       [
         () => set(zarr, array, null, 7),
-        'Expected an array that was opened from withZarrParts(store), found the array at "/" of MemoryStore(1)',
+        'Expected an array that was opened from withZarrParts(store) as the second argument, found the array at "/" of MemoryStore(1)',
       ],
     ] as const
   ) {

@@ -164,11 +164,16 @@ Deno.test("setSharded describes why it cannot write an array", async () => {
   const before = await Array.fromAsync(stored.list());
 
   for (const path of ["p", "s"]) {
-    await assertRejects(
-      async () => setSharded(zarr, await openIn(stored, path), null, 1),
-      TypeError,
-      `"/${path}" has no shards`,
-    );
+    for (const option of ["prefix", "container", "alignment", "otherBytes"]) {
+      await assertRejects(
+        async () =>
+          setSharded(zarr, await openIn(stored, path), null, 1, {
+            [option]: 1,
+          } as never),
+        TypeError,
+        `"${option}" for the array at "/${path}", which has no shards`,
+      );
+    }
   }
   await assertRejects(
     async () => setSharded(zarr, await openIn(stored, "n"), null, 1),

@@ -93,27 +93,18 @@ Deno.test("piecesOf copies no elements, and gives one element to all pieces", ()
 
 Deno.test("piecesOf copies texts", () => {
   const texts = ["a", "bc", "d", "", "ef", "g"];
-  const unicode = new zarr.UnicodeStringArray(3, 6);
-  const bytes = new zarr.ByteStringArray(3, 6);
-  texts.forEach((text, i) => {
-    unicode.set(i, text);
-    bytes.set(i, text);
-  });
-  for (const data of [texts, unicode, bytes]) {
-    for (const [shape, shardShape] of [[[6], [4]], [[3, 2], [2, 1]]]) {
-      const stride = shape!.length === 1 ? [1] : [2, 1];
-      const found: unknown[] = [];
-      const value = { data, shape, stride };
-      for (const piece of piecesOf(null, value, shape!, shardShape!)) {
-        const part = (piece.value as { data: typeof data }).data;
-        assertStrictEquals(part.constructor, data.constructor);
-        const places = placesOf(piece.selection, shape!);
-        assertEquals(part.length, places.length);
-        places.forEach((place, i) =>
-          found[place] = Array.isArray(part) ? part[i] : part.get(i)
-        );
+  for (const [shape, shardShape] of [[[6], [4]], [[3, 2], [2, 1]]]) {
+    const found: unknown[] = [];
+    const value = { data: texts, shape, stride: [2, 1].slice(-shape!.length) };
+    for (const piece of piecesOf(null, value, shape!, shardShape!)) {
+      const { data, stride } = piece.value as typeof value;
+      const [first] = placesOf(piece.selection, shape!);
+      for (const place of placesOf(piece.selection, shape!)) {
+        // Strides are those of the whole value.
+        found[place] = data[place - first!];
       }
-      assertEquals(found, texts);
+      assertEquals(stride, value.stride);
     }
+    assertEquals(found, texts);
   }
 });

@@ -53,7 +53,7 @@ export async function start(
     count: 1,
     first: 0,
     step: 1,
-    isSharded: false,
+    isEachAlone: false,
     ...work,
   };
   const child = spawn(all);
