@@ -18,8 +18,6 @@
 
 export type { Share } from "./src/arrays/mod.ts";
 export {
-  migrate,
-  type MigrateOptions,
   type Conversion,
   convert,
   type ConvertedArray,
@@ -38,6 +36,9 @@ export {
   type InvalidNode,
   type LayoutOptions,
   type LeftOutNode,
+  migrate,
+  type MigrateOptions,
+  type Migration,
   type NodeLocation,
   type OtherArray,
   type RecodedChunks,
@@ -47,7 +48,6 @@ export {
   type RepairOptions,
   type Rule,
   type Unrepaired,
-  type Migration,
   type Verification,
   verify,
   type VerifyOptions,

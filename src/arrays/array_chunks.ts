@@ -422,7 +422,10 @@ export class ArrayChunks {
       } else if (bytes instanceof Uint8Array && !exclusive) {
         // Programs that change parts of the chunk do so under the same lock.
         await replaceValue(this.#store, key, bytes, options);
-      } else await write(this.#store, key, bytes, options);
+      } else {
+        const changing = { ...options, exclusive };
+        await write(this.#store, key, bytes, changing);
+      }
     } catch (error) {
       await discard(bytes, error);
       throw error;

@@ -63,10 +63,11 @@ export async function setShard(
   const stored = otherBytes === "replace" || layout === undefined
     ? undefined
     : { key, layout, headSize, mayHaveRecords: mayHaveRecords(part, layout) };
+  const changing = { ...options, exclusive };
   const task = (store: Store) =>
     stored === undefined
-      ? write(store, key, value, options)
-      : replaceChecked(store, stored, value, options);
+      ? write(store, key, value, changing)
+      : replaceChecked(store, stored, value, changing);
   if (exclusive) return await changes.run(() => task(store));
   if (value instanceof Uint8Array) {
     return await changes.run(() =>

@@ -286,7 +286,7 @@ export function assertInGroup(
 /** Refuses to store a group if one of its values was not given. */
 export function assertAllGiven(
   keys: readonly StoreKey[],
-  given: ReadonlyMap<StoreKey, unknown>,
+  given: { has(key: StoreKey): boolean },
 ): void {
   const missing = keys.filter((key) => !given.has(key));
   if (missing.length === 0) return;

@@ -57,13 +57,13 @@ export {
   FileSystemStore,
   type FileSystemStoreOptions,
 } from "./file_system/file_system_store.ts";
-export { isAbsence, isDiskFull } from "./file_system/files.ts";
 export {
   fillFrom,
   isRegularFile,
   type RegularFile,
 } from "./file_system/quick_reads.ts";
 export { rootOf } from "./file_system/root.ts";
+export { isAbsence, isDiskFull } from "./file_system/system.ts";
 export { backendOf } from "./foreign_store.ts";
 export {
   type Forwarding,

@@ -58,7 +58,7 @@ function delayed(store: MemoryStore, turns: () => number): Store {
     }),
     async getRangeOf(...args) {
       await wait();
-      const bytes = await store.getRangeOf(...args);
+      const bytes = await store.getRangeOf!(...args);
       await wait();
       return bytes;
     },

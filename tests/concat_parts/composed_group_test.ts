@@ -85,7 +85,7 @@ onStores("reads a whole chunk in every way", async (stored, compose) => {
   );
   const range = { offset: 0, length: 1 };
   assertEquals(
-    await stored.getRangeOf(version, KEY, range),
+    await stored.getRangeOf!(version, KEY, range),
     await stored.getRange(KEY, range),
   );
   version.release();

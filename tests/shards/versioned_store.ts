@@ -75,7 +75,7 @@ export function versionedStore(stored: MemoryStore, given: Partial<Told> = {}) {
       options?.signal?.throwIfAborted();
       if (!inUse.has(version)) throw new Error("Released while it was used");
       const own = versions.get(version);
-      return own && await stored.getRangeOf(own, key, range);
+      return own && await stored.getRangeOf!(own, key, range);
     },
   };
   return { store, told, log, inUse };

@@ -40,7 +40,7 @@ export async function listed(
 
 /** Every way to use one key of a store, for errors that they all must give. */
 export function everyUse(
-  store: Required<Omit<Store, "group" | "getRangeOf">>,
+  store: Required<Omit<Store, "group" | "getRangeOf" | "streamRangeOf">>,
   key: StoreKey,
 ): (() => Promise<unknown>)[] {
   const bytes = Uint8Array.of(1, 2, 3);

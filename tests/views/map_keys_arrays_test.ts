@@ -256,11 +256,11 @@ Deno.test("mapKeys tells versions of targets, which other stores understand", as
       const range = { suffixLength: 1 };
       const read = () =>
         Promise.all([
-          mapped.getRangeOf(version, "/a", range),
-          store.getRangeOf(version, "/b", range),
+          mapped.getRangeOf!(version, "/a", range),
+          store.getRangeOf!(version, "/b", range),
         ]);
       assertEquals(await read(), [Uint8Array.of(8), Uint8Array.of(8)]);
-      assertEquals(await mapped.getRangeOf(version, "/b", range), undefined);
+      assertEquals(await mapped.getRangeOf!(version, "/b", range), undefined);
       await mapped.set("/a", countingBytes(5));
       assertEquals(await read(), [undefined, undefined]);
       version.release();

@@ -160,13 +160,9 @@ async function writeFiles(
   assertUnchanged: () => Promise<void>,
 ): Promise<void> {
   const { store, options } = to;
-  const [file] = files;
-  // A file alone needs no journal.
-  if (files.length === 1) {
-    const writer = await store.writer!(file!.key, options);
-    return await writeFile(from, file!, writer, assertUnchanged);
-  }
-  await changeGroup(to.group()!, options, async (writer) => {
+  const keys = files.map(({ key }) => key);
+  const group = to.group() ?? store.group!(to.key, keys);
+  await changeGroup(group, options, async (writer) => {
     for (const file of files) {
       const value = await writer.writer(file.key);
       await writeFile(from, file, value, assertUnchanged);

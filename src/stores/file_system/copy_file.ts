@@ -1,13 +1,12 @@
 import type { ByteWriter, StoreKey, StoreOptions } from "../store.ts";
+import { FileWriter } from "./change_files.ts";
 import { rootOf } from "./root.ts";
-import { FileValueWriter } from "./value.ts";
-import { fileSystem } from "./files.ts";
 
 /** Whether {@linkcode copyFile} copies from one store to another. */
 export function canCopyFiles(from: object, to: object): boolean {
   // On other systems, Deno may replace the file that it copies to, or set other attributes.
-  return rootOf(from) !== undefined && rootOf(to) !== undefined &&
-    fileSystem().build.os === "linux";
+  return rootOf(from) !== undefined &&
+    rootOf(to)?.system.runtime.build.os === "linux";
 }
 
 /**
@@ -15,10 +14,10 @@ export function canCopyFiles(from: object, to: object): boolean {
  * which takes half of the time of reading and writing.
  *
  * @param from The store and the key of the file, and its length in bytes.
- * @param writer The writer of a value to which nothing was written.
+ * @param writer The writer of a pending value to which nothing was written.
  * @param length The number of bytes to copy, up to that length.
- * @returns Whether the bytes were copied. If not, since the file has another length or is
- * behind a link, the value must be given up.
+ * @returns Whether the bytes were copied. If not, since the file has another length, the
+ * value must be given up.
  */
 export async function copyFile(
   { store, key, size }: {
@@ -30,21 +29,23 @@ export async function copyFile(
   length: number,
   options: StoreOptions,
 ): Promise<boolean> {
-  const file = await rootOf(store)?.root.find(key, options);
-  if (file?.state.size !== size || file.leadsTo !== undefined) return false;
-  return writer instanceof FileValueWriter &&
+  options.signal?.throwIfAborted();
+  const file = rootOf(store)?.root.find(key);
+  return file?.state.size === size && writer instanceof FileWriter &&
     await writer.copy(file.path, size, length);
 }
 
 /**
  * Returns a text by which the file of a key differs from its later versions; `undefined` if
- * there is no file, or the store is not a file store.
+ * there is no file, or the store is not a file store. The lookup may follow links out of the
+ * root.
  */
-export async function fileStamp(
+export function fileStamp(
   store: object,
   key: StoreKey,
   options: StoreOptions,
-): Promise<string | undefined> {
-  const state = await rootOf(store)?.root.state(key, options);
+): string | undefined {
+  options.signal?.throwIfAborted();
+  const state = rootOf(store)?.root.state(key);
   return state && `${state.dev} ${state.ino} ${state.mtime} ${state.size}`;
 }

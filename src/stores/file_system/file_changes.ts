@@ -1,18 +1,23 @@
+// deno-lint-ignore-file require-await -- Errors of the methods are rejections.
 import { runConcurrently } from "../../runtime/mod.ts";
 import type { StoreKey } from "../store.ts";
 import { IN_PLACE_LOCK, splitPath } from "../store_key.ts";
+import { createTemporary, discard } from "./change_files.ts";
+import { type FileSystemRoot, rootOf, type StoreRoot } from "./root.ts";
+import {
+  type OpenOptions,
+  type Runtime,
+  type RuntimeFile,
+  SEEK,
+} from "./runtime.ts";
 import {
   type Awaitable,
-  fileSystem,
+  type FileSystem,
   hasCode,
   ifPresent,
-  ifPresentSync,
   isSameState,
   withPath,
-} from "./files.ts";
-import { type FileSystemRoot, rootOf, type StoreRoot } from "./root.ts";
-import { PendingValue } from "./value.ts";
-import { type OpenOptions, SEEK, type SystemFile } from "./system.ts";
+} from "./system.ts";
 
 /** The properties of a regular file below the root of a store. */
 interface FileFacts {
@@ -75,12 +80,6 @@ export function fileChangesOf(store: object): FileChanges | undefined {
   return root && new SystemFileChanges(root);
 }
 
-/** The longest file that is read or removed without another thread, in bytes. */
-const SHORT = 64 * 1024;
-
-/** The time from which a step counts as one that waits for the disk, in milliseconds. */
-const LONG_STEP = 1;
-
 /** The codes of errors of file systems without hard links, or without further ones for a file. */
 const NO_LINKS = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"];
 
@@ -92,30 +91,31 @@ const SYNCS = 16;
 
 class SystemFileChanges implements FileChanges {
   readonly #root: FileSystemRoot;
+  readonly #system: FileSystem;
+  readonly #runtime: Runtime;
   readonly #isSynced: boolean;
   /** The folders that were found to exist and to be no links. */
   readonly #direct = new Set<string>();
-  /** Whether the latest step at once has waited for the disk. The next ones then wait on other threads, together. */
-  #isWaiting = false;
 
-  constructor({ root, isSynced }: StoreRoot) {
+  constructor({ root, system, isSynced }: StoreRoot) {
     this.#root = root;
+    this.#system = system;
+    this.#runtime = system.runtime;
     this.#isSynced = isSynced;
   }
 
   async lock(folder: FolderKey): Promise<(() => Promise<void>) | undefined> {
     const path = `${await this.#ensureFolder(folder)}/${IN_PLACE_LOCK}`;
     while (true) {
-      const file = await this.#root.files.openOrCreate(path);
+      const file = this.#system.openOrCreate(path);
       if (!await file.tryLock()) {
         file.close();
         return undefined;
       }
-      const state = file.stat();
       // The run that had the lock before may have removed the file.
-      if (!state || isSameState(state, await this.#root.files.stat(path))) {
+      if (isSameState(file.stat(), this.#system.stat(path))) {
         return async () => {
-          await ifPresent(() => fileSystem().remove(path));
+          await this.#system.remove(path);
           file.close();
         };
       }
@@ -124,12 +124,10 @@ class SystemFileChanges implements FileChanges {
   }
 
   async stat(key: StoreKey): Promise<FileFacts | undefined> {
-    const { folder, name } = splitPath(key);
-    const above = await this.#findFolder(folder);
-    if (above === undefined) return undefined;
-    const info = ifPresentSync(() =>
-      fileSystem().lstatSync(`${above}/${name}`)
-    );
+    const path = this.#findPath(key);
+    const info = path === undefined
+      ? undefined
+      : ifPresent(() => this.#runtime.lstatSync(path));
     if (info === undefined) return undefined;
     if (info.isFile) {
       return { size: info.size, links: info.nlink ?? 1, ino: info.ino };
@@ -137,7 +135,7 @@ class SystemFileChanges implements FileChanges {
     throw new Error(
       `Expected a regular file, found ${
         info.isSymlink ? "a symbolic link" : "a folder or a special file"
-      }: ${above}/${name}`,
+      }: ${path}`,
     );
   }
 
@@ -146,13 +144,14 @@ class SystemFileChanges implements FileChanges {
     offset: number,
     length?: number,
   ): Promise<Uint8Array | undefined> {
-    const { folder, name } = splitPath(key);
-    const above = await this.#findFolder(folder);
-    if (above === undefined) return undefined;
-    const file = ifPresentSync(() => fileSystem().openSync(`${above}/${name}`));
+    const path = this.#findPath(key);
+    const file = path === undefined ? undefined : this.#system.open(path);
     if (file === undefined) return undefined;
     try {
-      return await readFrom(file, offset, length);
+      const { size } = file.stat();
+      const end = Math.min(size, offset + (length ?? size));
+      const bytes = new Uint8Array(Math.max(0, end - offset));
+      return bytes.subarray(0, await file.fill(bytes, offset));
     } finally {
       file.close();
     }
@@ -161,15 +160,15 @@ class SystemFileChanges implements FileChanges {
   async findLinkedFolder(folder: FolderKey): Promise<StoreKey | undefined> {
     const path = await this.#ensureFolder(folder);
     for await (
-      const { name, isDirectory, isSymlink } of fileSystem().readDir(path)
+      const { name, isDirectory, isSymlink } of this.#runtime.readDir(path)
     ) {
       const key: StoreKey = `${folder as StoreKey}/${name}`;
       if (isDirectory) {
         const found = await this.findLinkedFolder(key);
         if (found !== undefined) return found;
       } else if (isSymlink) {
-        const target = await ifPresent(() =>
-          fileSystem().stat(`${path}/${name}`)
+        const target = ifPresent(() =>
+          this.#runtime.statSync(`${path}/${name}`)
         );
         if (target?.isDirectory) return key;
       }
@@ -178,13 +177,16 @@ class SystemFileChanges implements FileChanges {
   }
 
   async write(key: StoreKey, bytes: Uint8Array): Promise<void> {
-    const value = await PendingValue.open(this.#root.files, this.#root, key);
+    const path = await this.#path(key);
+    const { folder } = splitPath(path);
+    const temporary = await createTemporary(this.#system, folder);
     try {
-      await value.append(bytes);
-      if (this.#isSynced) await value.sync();
-      await value.store({}, false);
+      await temporary.file.append(bytes);
+      if (this.#isSynced) await temporary.file.sync();
+      await this.#system.rename(temporary.path, path);
+      temporary.file.close();
     } catch (error) {
-      await value.discard();
+      await discard(this.#system, temporary);
       throw error;
     }
   }
@@ -204,11 +206,7 @@ class SystemFileChanges implements FileChanges {
   }
 
   async cut(key: StoreKey, length: number): Promise<void> {
-    await this.#change(key, (file) =>
-      this.#step(
-        () => file.truncateSync(length),
-        () => file.truncate(length),
-      ));
+    await this.#change(key, (file) => file.truncateSync(length));
   }
 
   async extend(
@@ -226,7 +224,7 @@ class SystemFileChanges implements FileChanges {
   async link(from: StoreKey, to: StoreKey): Promise<boolean> {
     const [path, other] = [await this.#path(from), await this.#path(to)];
     try {
-      fileSystem().linkSync(path, other);
+      this.#runtime.linkSync(path, other);
       return true;
     } catch (error) {
       if (NO_LINKS.includes((error as { code?: string }).code!)) return false;
@@ -235,32 +233,20 @@ class SystemFileChanges implements FileChanges {
   }
 
   async rename(from: StoreKey, to: StoreKey): Promise<void> {
-    fileSystem().renameSync(await this.#path(from), await this.#path(to));
+    this.#runtime.renameSync(await this.#path(from), await this.#path(to));
   }
 
   async remove(key: StoreKey): Promise<void> {
-    const { folder, name } = splitPath(key);
-    const above = await this.#findFolder(folder);
-    if (above === undefined) return;
-    const path = `${above}/${name}`;
-    const info = ifPresentSync(() => fileSystem().lstatSync(path));
-    if (info === undefined) return;
-    // The bytes of a file with another name stay, so that removing one name takes no time.
-    const isShort = info.size <= SHORT || (info.nlink ?? 1) > 1;
-    const later = async () => await ifPresent(() => fileSystem().remove(path));
-    if (!isShort) return await later();
-    await this.#step(
-      () => ifPresentSync(() => fileSystem().removeSync(path)),
-      later,
-    );
+    const path = this.#findPath(key);
+    if (path !== undefined) await this.#system.remove(path);
   }
 
   async removeFolder(folder: FolderKey): Promise<boolean> {
-    const path = await this.#findFolder(folder);
+    const path = this.#findFolder(folder);
     if (path === undefined) return true;
     this.#direct.delete(folder);
     try {
-      await fileSystem().remove(path);
+      await this.#runtime.remove(path);
       return true;
     } catch {
       return false; // It holds other files.
@@ -270,29 +256,21 @@ class SystemFileChanges implements FileChanges {
   async sync(folders: Iterable<FolderKey>): Promise<void> {
     if (!this.#isSynced) return;
     await runConcurrently(new Set(folders), SYNCS, async (folder) => {
-      const path = await this.#findFolder(folder);
-      if (path !== undefined) await this.#root.files.syncFolder(path);
+      const path = this.#findFolder(folder);
+      if (path !== undefined) await this.#system.syncFolder(path);
     });
-  }
-
-  /** Takes a step at once, or on another thread if an earlier one has waited for the disk. */
-  async #step(now: () => void, later: () => Promise<void>): Promise<void> {
-    if (this.#isWaiting) return await later();
-    const start = performance.now();
-    now();
-    this.#isWaiting = performance.now() - start > LONG_STEP;
   }
 
   /** Changes a file. */
   async #change(
     key: StoreKey,
-    change: (file: SystemFile) => void | Promise<void>,
+    change: (file: RuntimeFile) => void,
     options: OpenOptions = {},
   ): Promise<void> {
     const path = await this.#path(key);
-    const file = fileSystem().openSync(path, { ...options, write: true });
+    const file = this.#runtime.openSync(path, { ...options, write: true });
     try {
-      await change(file);
+      change(file);
       if (this.#isSynced) await file.sync();
     } catch (error) {
       throw withPath(error, path);
@@ -301,72 +279,51 @@ class SystemFileChanges implements FileChanges {
     }
   }
 
+  /** The path of a file, whose folder is created if it is missing. */
   async #path(key: StoreKey): Promise<string> {
     const { folder, name } = splitPath(key);
     return `${await this.#ensureFolder(folder as FolderKey)}/${name}`;
   }
 
-  /** The path of a folder, which is created if it is missing. */
+  /** The path of a file; `undefined` if its folder is missing. */
+  #findPath(key: StoreKey): string | undefined {
+    const { folder, name } = splitPath(key);
+    const path = this.#findFolder(folder as FolderKey);
+    return path && `${path}/${name}`;
+  }
+
   #ensureFolder(folder: FolderKey): Awaitable<string> {
-    return this.#direct.has(folder)
-      ? this.#root.path + folder
-      : this.#remember(folder, this.#root.ensureFolder(folder));
+    return this.#findFolder(folder) ??
+      this.#root.ensureFolder(folder).then((path) =>
+        this.#remember(folder, path)
+      );
   }
 
   /** The path of a folder; `undefined` if it is missing. */
-  #findFolder(folder: string): Awaitable<string | undefined> {
-    return this.#direct.has(folder)
-      ? this.#root.path + folder
-      : this.#remember(folder, this.#root.follow(folder));
+  #findFolder(folder: FolderKey): string | undefined {
+    if (this.#direct.has(folder)) return this.#root.path + folder;
+    const path = this.#root.follow(folder);
+    return path && this.#remember(folder, path);
   }
 
-  async #remember<Path extends string | undefined>(
-    folder: string,
-    finding: Promise<Path>,
-  ): Promise<Path> {
-    const path = await finding;
-    if (path === undefined) return path;
-    this.#assertDirect(folder, path);
+  /** Remembers a folder, and refuses one that a link leads to. */
+  #remember(folder: FolderKey, path: string): string {
+    const [found, expected] = [path, this.#root.path + folder].map((each) =>
+      each.replaceAll(/\/+/g, "/").replace(/\/$/, "")
+    );
+    if (found !== expected) {
+      throw new Error(
+        `Expected a folder that no symbolic link leads to, found ${
+          JSON.stringify(folder)
+        }, which leads to ${path}`,
+      );
+    }
     if (this.#direct.size >= MOST_FOLDERS) this.#direct.clear();
     this.#direct.add(folder);
     return path;
   }
-
-  /** Refuses a folder that a link leads to. */
-  #assertDirect(folder: string, path: string): void {
-    const [found, expected] = [path, this.#root.path + folder].map((each) =>
-      each.replaceAll(/\/+/g, "/").replace(/\/$/, "")
-    );
-    if (found === expected) return;
-    throw new Error(
-      `Expected a folder that no symbolic link leads to, found ${
-        JSON.stringify(folder)
-      }, which leads to ${path}`,
-    );
-  }
 }
 
-function writeAllSync(file: SystemFile, bytes: Uint8Array): void {
+function writeAllSync(file: RuntimeFile, bytes: Uint8Array): void {
   while (bytes.length > 0) bytes = bytes.subarray(file.writeSync(bytes));
-}
-
-/** Reads a range of an open file, or all of it from an offset. */
-async function readFrom(
-  file: SystemFile,
-  offset: number,
-  length: number | undefined,
-): Promise<Uint8Array> {
-  const size = file.seekSync(0, SEEK.end);
-  const end = Math.min(size, offset + (length ?? size));
-  const bytes = new Uint8Array(Math.max(0, end - offset));
-  file.seekSync(offset, SEEK.start);
-  for (let filled = 0; filled < bytes.length;) {
-    const rest = bytes.subarray(filled);
-    const read = rest.length > SHORT
-      ? await file.read(rest)
-      : file.readSync(rest);
-    if (read === null) return bytes.subarray(0, filled);
-    filled += read;
-  }
-  return bytes;
 }

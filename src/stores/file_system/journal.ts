@@ -1,52 +1,72 @@
-import { isSameBytes } from "../../runtime/mod.ts";
 import { PendingWriteError } from "../../errors/mod.ts";
 import { KeyLocks } from "../locks.ts";
-import { splitPath } from "../store_key.ts";
+import type { StoreKey } from "../store.ts";
+import { journalName, resolveKey, splitPath } from "../store_key.ts";
+import type { Folders } from "./root.ts";
 import {
   type Awaitable,
-  type Files,
+  contentsOf,
   isDiskFull,
   isSameState,
   type OpenFile,
-} from "./files.ts";
+  type System,
+} from "./system.ts";
+
+/** Where the journal of a chunk is. */
+export interface JournalPlace {
+  readonly system: System;
+  readonly root: Folders;
+  /** The folder of the chunk key, which holds the journal. */
+  readonly folder: string;
+  readonly path: string;
+  /** Whether each step waits until it is on the disk, against loss of power. */
+  readonly isSynced: boolean;
+}
+
+/** Options of {@linkcode Journal.lock}. */
+interface LockOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Whether the caller holds a lock of this process for the chunk already. */
+  readonly hasTurn?: boolean | undefined;
+  /** Called with the record of a killed writer when its change is finished. */
+  readonly onRecovery?: ((record: JournalRecord) => void) | undefined;
+}
 
 /** The locks of journals in this process, so that only one of its writers at a time tries to lock the file. */
 const turns = /* @__PURE__ */ new KeyLocks();
 
 /**
- * The journal of a chunk of several files, which is its lock as well. The file exists
- * while somebody changes the chunk, and after a writer was killed.
+ * The journal of a chunk, which is its lock as well. The file exists while somebody
+ * changes the chunk, and after a writer was killed.
  */
 export class Journal {
-  readonly #files: Files;
   readonly #place: JournalPlace;
   readonly #file: OpenFile;
+  readonly #paths: RecordPaths;
   /** Whether the journal has, or may have, a record whose change is not finished. */
   #isUnfinished = false;
   /** The last record whose change is finished. */
   #last: JournalRecord | undefined;
 
-  private constructor(files: Files, place: JournalPlace, file: OpenFile) {
-    this.#files = files;
+  private constructor(place: JournalPlace, file: OpenFile) {
     this.#place = place;
     this.#file = file;
+    this.#paths = new RecordPaths(place);
   }
 
   /**
-   * Runs a task under the lock of a journal, after it has finished the change of a killed
-   * writer, if there is one.
+   * Runs a task under the lock of this process and that of the disk, after the change of a
+   * killed writer is finished, if there is one.
    */
-  static async lock<T>(
-    files: Files,
+  static lock<T>(
     place: JournalPlace,
     task: (journal: Journal) => Promise<T>,
-    { signal, hasTurn = false, onRecovery }: JournalOptions,
+    { signal, hasTurn = false, onRecovery }: LockOptions = {},
   ): Promise<T> {
-    const { path } = place;
-    const work = async () => {
+    const run = async () => {
       signal?.throwIfAborted();
-      const file = await lockFile(files, path, signal);
-      const journal = new Journal(files, place, file);
+      const file = await lockFile(place, signal);
+      const journal = new Journal(place, file);
       try {
         const left = await journal.#recover();
         if (left !== undefined) onRecovery?.(left);
@@ -58,10 +78,52 @@ export class Journal {
         if (!journal.#isUnfinished) await journal.#tryRemove();
         throw error;
       } finally {
-        await journal.#file.close(); // Last, since it ends the lock.
+        file.close(); // Last, since it ends the lock.
       }
     };
-    return await (hasTurn ? work() : turns.write(path, work));
+    return hasTurn ? run() : turns.write(place.path, run);
+  }
+
+  /**
+   * Deletes files where there is no free space for a record, nor for finishing the change of
+   * a killed writer. Its record goes, too, and what the record would put in place. Each last
+   * file goes first, so that a kill leaves no chunk of two writes.
+   *
+   * @param names The names of the files, in storing order.
+   */
+  static discard(
+    place: JournalPlace,
+    names: readonly string[],
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    return turns.write(place.path, async () => {
+      let file: OpenFile | undefined;
+      try {
+        file = await lockFile(place, signal);
+      } catch (error) {
+        if (!isDiskFull(error)) throw error; // There is no space for a journal, and there was none.
+      }
+      try {
+        const record = file && await readRecord(file, place.path);
+        const pairs = record?.action === "replace" ? record.files : [];
+        const last = pairs.at(-1);
+        const all = [
+          names.at(-1)!,
+          ...last ? [last[1], last[0]] : [], // A change without its last temporary file is finished.
+          ...record?.action === "delete" ? record.files.toReversed() : [],
+          ...names.toReversed(),
+          ...pairs.flatMap(([from, to]) => [to, from]),
+        ];
+        const paths = new RecordPaths(place);
+        for (const name of new Set(all)) {
+          const path = await paths.find(name);
+          if (path !== undefined) await place.system.remove(path);
+        }
+        if (file !== undefined) await place.system.remove(place.path);
+      } finally {
+        file?.close();
+      }
+    });
   }
 
   /**
@@ -88,9 +150,9 @@ export class Journal {
     try {
       if (this.#place.isSynced) {
         await this.#file.sync();
-        await this.#files.syncFolder(splitPath(this.#place.path).folder);
+        await this.#sync([this.#place.path]);
       }
-      await rollForward(this.#files, this.#place, record);
+      await this.#rollForward(record);
     } catch (error) {
       throw hasRecord ? this.#pending(record, error) : error;
     }
@@ -116,8 +178,8 @@ export class Journal {
     }
     try {
       if (record.action === "replace") {
-        const last = await this.#place.find(record.files.at(-1)![0]);
-        if (last !== undefined) await this.#files.remove(last);
+        const last = await this.#paths.find(record.files.at(-1)![0]);
+        if (last !== undefined) await this.#place.system.remove(last);
         return;
       }
     } catch {
@@ -137,11 +199,64 @@ export class Journal {
     this.#isUnfinished = true;
     const record = await readRecord(this.#file, this.#place.path);
     if (record !== undefined) {
-      await rollForward(this.#files, this.#place, record);
+      await this.#rollForward(record);
       this.#last = record;
     }
     this.#isUnfinished = false;
     return record;
+  }
+
+  /**
+   * Takes the steps of a change that have not been taken yet. While the last file is
+   * absent, the others may belong to different writes; whenever it is there, all files
+   * belong to the same one.
+   */
+  async #rollForward(record: JournalRecord): Promise<void> {
+    const { system } = this.#place;
+    if (record.action === "delete") {
+      const removed: string[] = [];
+      for (const name of record.files.toReversed()) {
+        const path = await this.#paths.find(name);
+        if (path === undefined) continue;
+        await system.remove(path);
+        // The last file, which is the first to go, is gone from the disk before the others.
+        if (removed.push(path) === 1) await this.#sync(removed);
+      }
+      return await this.#sync(removed);
+    }
+    const from: (string | undefined)[] = [];
+    const to: string[] = [];
+    for (const [temporary, name] of record.files) {
+      from.push(await this.#paths.find(temporary));
+      to.push(await this.#paths.make(name));
+    }
+    const last = to.length - 1;
+    // The last file may be the new one already.
+    if (!await this.#isThere(from[last])) return;
+    await system.remove(to[last]!);
+    await this.#sync(to);
+    for (let i = 0; i <= last; i++) {
+      if (i === last) await this.#sync(to);
+      if (!await this.#isThere(from[i])) continue;
+      // Web servers send the time of the last change, which is then the latest for the last file.
+      await system.touch(from[i]!);
+      await system.rename(from[i]!, to[i]!);
+    }
+    await this.#sync(to);
+  }
+
+  async #isThere(path: string | undefined): Promise<boolean> {
+    return path !== undefined &&
+      await this.#place.system.stat(path) !== undefined;
+  }
+
+  /** Waits until all steps before are on the disk. */
+  async #sync(paths: readonly string[]): Promise<void> {
+    if (!this.#place.isSynced) return;
+    const folders = paths.map((path) => splitPath(path).folder);
+    for (const folder of new Set(folders)) {
+      await this.#place.system.syncFolder(folder);
+    }
   }
 
   /**
@@ -162,7 +277,7 @@ export class Journal {
 
   async #tryRemove(): Promise<boolean> {
     try {
-      await this.#files.remove(this.#place.path);
+      await this.#place.system.remove(this.#place.path);
       return true;
     } catch {
       return false;
@@ -170,26 +285,37 @@ export class Journal {
   }
 }
 
-/** Options of {@linkcode Journal.lock}. */
-interface JournalOptions {
-  readonly signal: AbortSignal | undefined;
-  /** Whether the caller holds a lock of this process for the chunk already. */
-  readonly hasTurn?: boolean | undefined;
-  /** Called with the record of a killed writer when its change is finished. */
-  readonly onRecovery?: ((record: JournalRecord) => void) | undefined;
-}
+/** The paths of the files that a record names. Each folder is looked up once. */
+export class RecordPaths {
+  readonly #place: JournalPlace;
+  readonly #folders = new Map<string, string>();
 
-/** Where a journal is, and the files that it names. */
-export interface JournalPlace {
-  readonly path: string;
-  /** The folder of the chunk as a key. */
-  readonly folder: string;
-  /** Whether each step waits until it is on the disk, against loss of power. */
-  readonly isSynced: boolean;
-  /** Returns the path of a file that a record names; `undefined` if its folder is absent. */
-  find(name: string): Awaitable<string | undefined>;
-  /** Returns the path of a file that a record names, and creates its folder. */
-  make(name: string): Awaitable<string>;
+  constructor(place: JournalPlace) {
+    this.#place = place;
+  }
+
+  /** Finds a file; `undefined` if its folder is absent. */
+  find(relative: string): Promise<string | undefined> {
+    return this.#path(relative, (folder) => this.#place.root.follow(folder));
+  }
+
+  /** Finds the place for a file, whose folder is created if it is absent. */
+  async make(relative: string): Promise<string> {
+    const { root } = this.#place;
+    return (await this.#path(relative, (folder) => root.ensureFolder(folder)))!;
+  }
+
+  async #path(
+    relative: string,
+    lookUp: (folder: string) => Awaitable<string | undefined>,
+  ): Promise<string | undefined> {
+    const key = resolveKey(this.#place.folder, relative);
+    const { folder, name } = splitPath(key);
+    const path = this.#folders.get(folder) ?? await lookUp(folder);
+    if (path === undefined) return undefined;
+    this.#folders.set(folder, path);
+    return `${path}/${name}`;
+  }
 }
 
 /**
@@ -203,8 +329,7 @@ export async function readRecord(
   path: string,
 ): Promise<JournalRecord | undefined> {
   try {
-    const bytes = await file.contents();
-    return decodeRecord(bytes);
+    return decodeRecord(await contentsOf(file));
   } catch (error) {
     throw new Error(
       `Cannot read the journal of a chunk, which is kept: ${path}: ${
@@ -220,20 +345,19 @@ const LONGEST_WAIT = 120_000;
 
 /** Opens and locks the file of a journal. */
 async function lockFile(
-  files: Files,
-  path: string,
+  { system, path }: JournalPlace,
   signal: AbortSignal | undefined,
 ): Promise<OpenFile> {
-  const deadline = files.now() + LONGEST_WAIT;
+  const deadline = system.now() + LONGEST_WAIT;
   for (let pause = 0.1;; pause = Math.min(50, 2 * pause)) {
-    const file = await files.openOrCreate(path);
+    const file = await system.openOrCreate(path);
     try {
       if (await file.tryLock()) {
         // The program that had the lock before has removed the file, if the path leads
         // to another one or nowhere.
-        if (await isAt(files, file, path)) return file;
+        if (isSameState(file.stat(), await system.stat(path))) return file;
         pause = 0.1;
-      } else if (files.now() > deadline) {
+      } else if (system.now() > deadline) {
         throw new Error(
           `Another program has been changing the chunk for ${
             LONGEST_WAIT / 1000
@@ -241,88 +365,24 @@ async function lockFile(
         );
       }
     } catch (error) {
-      await file.close();
+      file.close();
       throw error;
     }
-    await file.close();
-    await files.wait(pause, signal);
+    file.close();
+    await system.wait(pause, signal);
   }
 }
 
-/** Whether a path leads to a file that is open and locked. */
-async function isAt(
-  files: Files,
-  file: OpenFile,
-  path: string,
-): Promise<boolean> {
-  const state = await file.stat();
-  if (state !== undefined) return isSameState(state, await files.stat(path));
-  // Without permission to ask for the state of an open file, contents are compared: a
-  // record is unique, and so is the text that is written into an empty file.
-  let contents = await file.contents();
-  if (contents.length === 0) {
-    contents = new TextEncoder().encode(crypto.randomUUID());
-    await file.replace(contents);
-  }
-  const found = await files.open(path);
-  const others = await found?.contents();
-  await found?.close();
-  return isSameBytes(contents, others);
-}
-
-/**
- * Takes the steps of a change that have not been taken yet. While the last file is
- * absent, the others may belong to different writes; whenever it is there, all files
- * belong to the same one.
- */
-async function rollForward(
-  files: Files,
-  place: JournalPlace,
-  record: JournalRecord,
-): Promise<void> {
-  if (record.action === "delete") {
-    const paths: string[] = [];
-    for (const name of record.files) {
-      const path = await place.find(name);
-      if (path !== undefined) paths.push(path);
-    }
-    const last = paths.pop();
-    if (last === undefined) return;
-    await files.remove(last);
-    await sync([last]);
-    for (const path of paths) await files.remove(path);
-    return await sync(paths);
-  }
-  const from: (string | undefined)[] = [];
-  const to: string[] = [];
-  for (const [temporary, name] of record.files) {
-    from.push(await place.find(temporary));
-    to.push(await place.make(name));
-  }
-  const last = to.length - 1;
-  // The last file may be the new one already.
-  if (!await isThere(from[last])) return;
-  await files.remove(to[last]!);
-  await sync(to);
-  for (let i = 0; i <= last; i++) {
-    if (i === last) await sync(to);
-    if (!await isThere(from[i])) continue;
-    // Web servers send the time of the last change, which is then the latest for the last file.
-    await files.touch(from[i]!);
-    await files.rename(from[i]!, to[i]!);
-  }
-  await sync(to);
-
-  async function isThere(path: string | undefined): Promise<boolean> {
-    return path !== undefined && await files.stat(path) !== undefined;
-  }
-
-  /** Waits until all steps before are on the disk. */
-  async function sync(paths: readonly string[]): Promise<void> {
-    if (!place.isSynced) return;
-    const folders = paths.map((path) => splitPath(path).folder);
-    for (const folder of new Set(folders)) await files.syncFolder(folder);
-  }
+/** Where the journal of a chunk is, in a folder that exists. */
+export async function journalPlace(
+  context: Omit<JournalPlace, "folder" | "path">,
+  chunk: StoreKey,
+  folderPath: string,
+): Promise<JournalPlace> {
+  const { system, root, isSynced } = context;
+  const { folder, name } = splitPath(chunk);
+  const path = `${folderPath}/${await journalName(name)}`;
+  return { system, root, isSynced, folder, path };
 }
 
 /** A change of the files of a chunk. The files have names relative to the folder of the journal. */

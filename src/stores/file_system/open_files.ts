@@ -6,7 +6,7 @@ const LONGEST_WAIT = 500;
 /** An operation that waits until it may open files. */
 interface Waiting {
   readonly count: number;
-  start(): void;
+  start(release: () => void): void;
 }
 
 /**
@@ -24,28 +24,13 @@ export class OpenFiles {
     this.#most = most;
   }
 
-  /**
-   * Runs a task that opens files and closes them.
-   *
-   * @param count The greatest number of files that the task has open.
-   */
-  async run<T>(count: number, task: () => Promise<T>): Promise<T> {
-    const taken = this.take(count);
-    const release = taken instanceof Promise ? await taken : taken;
-    try {
-      return await task();
-    } finally {
-      release();
-    }
-  }
-
-  /** Waits until files may be opened. Returns a function to be called once they are closed. */
+  /** Waits until some files may be opened. Returns a function to be called once they are closed. */
   take(count: number): (() => void) | Promise<() => void> {
     if (this.#waiting.length === 0 && this.#hasRoom(count)) {
       return this.#start(count);
     }
-    return new Promise((resolve) => {
-      this.#waiting.push({ count, start: () => resolve(this.#start(count)) });
+    return new Promise((start) => {
+      this.#waiting.push({ count, start });
       this.#timer ??= setTimeout(() => this.#startNext(), LONGEST_WAIT);
     });
   }
@@ -61,31 +46,28 @@ export class OpenFiles {
       if (!isOpen) return;
       isOpen = false;
       this.#open -= count;
-      this.#stopTimer();
-      while (
-        this.#waiting.length > 0 && this.#hasRoom(this.#waiting[0]!.count)
-      ) {
-        this.#waiting.shift()!.start();
+      // Deno loads a module of Node for `clearTimeout`.
+      if (this.#timer !== undefined) clearTimeout(this.#timer);
+      this.#timer = undefined;
+      while (this.#waiting[0] && this.#hasRoom(this.#waiting[0].count)) {
+        const { count, start } = this.#waiting.shift()!;
+        start(this.#start(count));
       }
-      if (this.#waiting.length > 0) {
-        this.#timer = setTimeout(() => this.#startNext(), LONGEST_WAIT);
-      }
+      this.#watch();
     };
   }
 
   /** Starts the next operation after a time without progress. */
   #startNext(): void {
+    const next = this.#waiting.shift();
+    next?.start(this.#start(next.count));
     this.#timer = undefined;
-    this.#waiting.shift()?.start();
-    if (this.#waiting.length > 0) {
-      this.#timer = setTimeout(() => this.#startNext(), LONGEST_WAIT);
-    }
+    this.#watch();
   }
 
-  #stopTimer(): void {
-    // Deno loads a module of Node for `clearTimeout`.
-    if (this.#timer !== undefined) clearTimeout(this.#timer);
-    this.#timer = undefined;
+  #watch(): void {
+    if (this.#waiting.length === 0) return;
+    this.#timer = setTimeout(() => this.#startNext(), LONGEST_WAIT);
   }
 }
 

@@ -1,126 +1,452 @@
-import type {
-  ByteRange,
-  GetOptions,
-  StoreKey,
-  StoreOptions,
-} from "../store.ts";
-import { isTemporary, keyProblem, splitPath } from "../store_key.ts";
-import { readOpenFile, stateOfOpen } from "./system_files.ts";
+// deno-lint-ignore-file require-await -- Errors of the methods are rejections.
 import {
-  entriesOf,
-  fileSystem,
-  type FoundFile,
-  ifPresentSync,
-} from "./files.ts";
-import { openFiles } from "./open_files.ts";
-import { below, type FileSystemRoot } from "./root.ts";
-import type { SystemFile } from "./system.ts";
+  assertSizeLimit,
+  DamageError,
+  UnfinishedWriteError,
+} from "../../errors/mod.ts";
+import type { ReadOptions, Snapshot, ValuesOptions } from "../backend.ts";
+import { offerShortcut } from "../byte_streams.ts";
+import type { KeyLocks } from "../locks.ts";
+import {
+  type ByteRange,
+  type ByteReader,
+  resolveByteRange,
+  type StoreKey,
+  type StoreOptions,
+  type StoreVersion,
+} from "../store.ts";
+import { journalName, splitPath } from "../store_key.ts";
+import type { OpenFiles } from "./open_files.ts";
+import type { Folders } from "./root.ts";
+import {
+  type FileState,
+  isSameState,
+  type OpenFile,
+  type System,
+} from "./system.ts";
 
-/** The number of times that a file is opened if it is replaced each time. */
-const MOST_TRIES = 100;
-
-/** The range of a whole value. */
-export const WHOLE: ByteRange = { offset: 0, length: Number.MAX_SAFE_INTEGER };
-
-/** Opens the file of a value for reading. */
-export async function openFile(
-  root: FileSystemRoot,
-  key: StoreKey,
-  options: StoreOptions,
-): Promise<SystemFile | undefined> {
-  for (let tries = 0; tries < MOST_TRIES; tries++) {
-    const value = await root.find(key, options);
-    // Synchronous, since `find` has just looked the path up.
-    const file = value &&
-      ifPresentSync(() => fileSystem().openSync(value.path));
-    if (file === undefined || value?.leadsTo === undefined) return file;
-    if (isStill(value, file)) return file;
-  }
-  throw new Error(
-    `Key ${
-      JSON.stringify(key)
-    } led to another file each of ${MOST_TRIES} times that it was opened`,
-  );
-}
-
-/** Whether a key leads to a file that was opened; closes the file if not. */
-function isStill({ leadsTo }: FoundFile, file: SystemFile): boolean {
-  let isStill = false;
-  try {
-    isStill = leadsTo!(stateOfOpen(file));
-  } finally {
-    if (!isStill) file.close();
-  }
-  return isStill;
-}
-
-/** Reads a range of the file of a value, unless the file is longer than `limit`. */
-export async function readFileRange(
-  root: FileSystemRoot,
-  key: StoreKey,
-  range: ByteRange,
-  options: GetOptions,
-): Promise<Uint8Array | undefined> {
-  return await openFiles.run(1, async () => {
-    const file = await openFile(root, key, options);
-    if (file === undefined) return undefined;
-    try {
-      return await readOpenFile(file, key, range, options);
-    } finally {
-      file.close();
-    }
-  });
+/** What the operations on the files of a store have in common. */
+export interface FileContext {
+  readonly system: System;
+  readonly root: Folders;
+  /** Limits how many files are open. */
+  readonly openFiles: OpenFiles;
+  /** Whether writers wait until everything is on the disk. */
+  readonly isSynced: boolean;
+  /** The locks of composed stores in this process, which take the place of the own one. */
+  readonly locks?: KeyLocks;
+  /** Called with the key of a chunk when the change that a killed writer had begun is finished. */
+  readonly onRecovery?: ((key: StoreKey) => void) | undefined;
 }
 
 /**
- * Lists the keys of the files below a root, from the deepest folder that the prefix
- * names. Linked folders outside of the root are walked, if they may be read.
+ * Runs a task on a snapshot of files: all of the same write.
+ *
+ * @param isLocked Whether the caller keeps writers out. The task may then read the files of a
+ * chunk that lacks others, since it may replace them.
  */
-export async function* listFiles(
-  root: FileSystemRoot,
-  prefix: StoreKey,
-  options: StoreOptions,
-): AsyncIterable<StoreKey> {
+export async function readFiles<T>(
+  context: FileContext,
+  keys: readonly StoreKey[],
+  task: (values: Snapshot) => Promise<T>,
+  options: ValuesOptions = {},
+  isLocked = false,
+): Promise<T> {
   options.signal?.throwIfAborted();
-  await root.assertFolder();
-  const { folder } = splitPath(prefix);
-  const path = await root.locate(folder);
-  if (path !== undefined) yield* walk(path, folder, []);
-
-  /** @param from The real paths of the folders whose links led here. */
-  async function* walk(
-    path: string,
-    folder: string,
-    from: readonly string[],
-  ): AsyncIterable<StoreKey> {
-    options.signal?.throwIfAborted();
-    const entries = await entriesOf(path);
-    for (const { name, isDirectory, isFile } of entries ?? []) {
-      const key: StoreKey = `${folder as StoreKey}/${name}`;
-      if (!key.startsWith(prefix) || isTemporary(name)) continue;
-      if (keyProblem(name) !== undefined) continue;
-      if (isDirectory) {
-        yield* walk(`${path}/${name}`, key, from);
-      } else if (isFile || await root.find(key).catch(() => undefined)) {
-        yield key;
-      } else {
-        const linked = await root.linkedFolder(key);
-        if (linked !== undefined) yield* walkLinked(path, linked, key, from);
+  // Under the lock, an operation must not wait for others.
+  const taken = isLocked ? undefined : context.openFiles.take(keys.length);
+  const release = taken instanceof Promise ? await taken : taken;
+  try {
+    const openedAt = context.system.now();
+    const opened = await openFiles(context, keys, options);
+    const values = new FileSnapshot(keys, opened.files, openedAt, options);
+    try {
+      const result = await task(values);
+      if (opened.isIncomplete && !isLocked) {
+        throw incompleteError(keys, opened.files, options);
       }
-      options.signal?.throwIfAborted();
+      return result;
+    } catch (error) {
+      values.abandon();
+      throw error;
+    } finally {
+      closeAll(opened.files);
     }
+  } finally {
+    release?.();
+  }
+}
+
+/** Reads a range of the file of a version; `undefined` if the key has another file, or none. */
+export async function readFileOf(
+  { system, root, openFiles }: FileContext,
+  version: StoreVersion,
+  key: StoreKey,
+  range: ByteRange,
+  options: StoreOptions & ReadOptions = {},
+): Promise<Uint8Array | undefined> {
+  options.signal?.throwIfAborted();
+  if (!(version instanceof FileVersion)) return undefined;
+  const taken = openFiles.take(1);
+  const release = taken instanceof Promise ? await taken : taken;
+  try {
+    // A path that still leads to the known file is not checked for links.
+    const path = root.path + key;
+    const isKnown = isSameState(version.state, await system.stat(path));
+    const file = await (isKnown ? system.open(path) : root.open(key));
+    try {
+      return isSameState(version.state, file?.stat())
+        ? await readRange(file!, key, range, options, options.signal)
+        : undefined;
+    } finally {
+      file?.close();
+    }
+  } finally {
+    release();
+  }
+}
+
+/** The files of several keys, in the order of the keys; `undefined` for absent ones. */
+type Files = readonly (OpenFile | undefined)[];
+
+/** Files that were opened one after another. */
+interface Opened {
+  readonly files: Files;
+  /** Whether the files belong to one write, or are all absent. */
+  readonly isOneWrite: boolean;
+  /** Whether some files are there and others are not. The files may belong to different writes then. */
+  readonly isIncomplete: boolean;
+}
+
+/** The number of times that the same files are there without the others, until the others count as missing. */
+const MOST_INCOMPLETE = 3;
+/** How long a reader waits for writers, in milliseconds. */
+const LONGEST_WAIT = 2_500;
+
+/**
+ * Opens files, all of the same write. The last file in storing order is absent while a
+ * writer changes the others. So if its key leads to the same file before and after the
+ * others are opened, all files belong to one write. The file stays open until then, so that
+ * no other file gets its inode number.
+ *
+ * Files count as missing if three tries find the same other files, and no journal between
+ * the tries. If a writer were at work at each try, these would be three different writers,
+ * and the second one would have replaced the files between the first try and the third.
+ *
+ * @throws {UnfinishedWriteError} If a writer does not come to its end in time.
+ */
+async function openFiles(
+  context: FileContext,
+  keys: readonly StoreKey[],
+  { signal, name = keys[0]! }: ValuesOptions,
+): Promise<Opened> {
+  const { system } = context;
+  const first = await tryOpen(context, keys);
+  if (first.isOneWrite) return first;
+  const deadline = system.now() + LONGEST_WAIT;
+  let pause = 0.1;
+  let incompleteTries = first.isIncomplete ? 1 : 0;
+  // The files of the last try stay open, so that no other files get their inode numbers.
+  let { files } = first;
+  try {
+    while (true) {
+      // Files that are all there were replaced between the looks at the last one.
+      const isWritten = incompleteTries === 0 ||
+        await isBeingWritten(context, name);
+      if (isWritten) incompleteTries = 0;
+      if (system.now() > deadline) throw new UnfinishedWriteError(name);
+      await system.wait(pause, signal);
+      pause = Math.min(50, 2 * pause);
+      signal?.throwIfAborted();
+      const opened = await tryOpen(context, keys);
+      if (opened.isOneWrite) return opened;
+      const isSame = incompleteTries > 0 &&
+        files.every((file, i) => isSameFile(file, opened.files[i]));
+      closeAll(files);
+      files = opened.files;
+      if (opened.isIncomplete) {
+        incompleteTries = isSame ? incompleteTries + 1 : 1;
+      } else incompleteTries = 0;
+      if (incompleteTries === MOST_INCOMPLETE) {
+        files = [];
+        return opened;
+      }
+    }
+  } finally {
+    closeAll(files);
+  }
+}
+
+async function tryOpen(
+  { root }: FileContext,
+  keys: readonly StoreKey[],
+): Promise<Opened> {
+  const files: (OpenFile | undefined)[] = new Array(keys.length);
+  try {
+    // The last file is opened first.
+    for (let i = keys.length; i-- > 0;) files[i] = await root.open(keys[i]!);
+    const present = files.filter((file) => file !== undefined).length;
+    if (keys.length === 1 || present === 0) {
+      return { files, isOneWrite: true, isIncomplete: false };
+    }
+    if (present < keys.length) {
+      return { files, isOneWrite: false, isIncomplete: true };
+    }
+    const isOneWrite = isSameState(
+      files.at(-1)!.stat(),
+      await root.state(keys.at(-1)!),
+    );
+    return { files, isOneWrite, isIncomplete: false };
+  } catch (error) {
+    closeAll(files);
+    throw error;
+  }
+}
+
+/** Whether a writer is at work on the files of a chunk, or was killed. */
+export async function isBeingWritten(
+  { system, root }: FileContext,
+  chunk: StoreKey,
+): Promise<boolean> {
+  const { folder, name } = splitPath(chunk);
+  const path = `${root.path}${folder}/${await journalName(name)}`;
+  return await system.stat(path) !== undefined;
+}
+
+function isSameFile(
+  before: OpenFile | undefined,
+  after: OpenFile | undefined,
+): boolean {
+  return before === undefined
+    ? after === undefined
+    : isSameState(before.stat(), after?.stat());
+}
+
+function closeAll(files: Files): void {
+  for (const file of files) file?.close();
+}
+
+/** Open files, all of one write. */
+class FileSnapshot implements Snapshot {
+  readonly #keys: readonly StoreKey[];
+  readonly #files: Files;
+  readonly #openedAt: number;
+  readonly #signal: AbortSignal | undefined;
+  /** The versions that hold files open. */
+  readonly #versions = new Map<StoreKey, FileVersion>();
+  /** Functions that close files which outlive the task. */
+  readonly #releases: (() => void)[] = [];
+
+  /** @param openedAt A time before the files were opened, in milliseconds. */
+  constructor(
+    keys: readonly StoreKey[],
+    files: Files,
+    openedAt: number,
+    { signal }: StoreOptions,
+  ) {
+    this.#keys = keys;
+    this.#files = files;
+    this.#openedAt = openedAt;
+    this.#signal = signal;
   }
 
-  /** Walks a linked folder, unless the link leads back to a folder that is being walked. */
-  async function* walkLinked(
-    path: string,
-    linked: string,
-    key: StoreKey,
-    from: readonly string[],
-  ): AsyncIterable<StoreKey> {
-    const here = [...from, await fileSystem().realPath(path)];
-    const target = await fileSystem().realPath(linked);
-    const isCircle = here.some((folder) => below(target, folder) !== undefined);
-    if (!isCircle) yield* walk(linked, key, here);
+  async size(key: StoreKey): Promise<number | undefined> {
+    return this.#find(key)?.size();
   }
+
+  async read(
+    key: StoreKey,
+    range?: ByteRange,
+    options?: ReadOptions,
+  ): Promise<Uint8Array | undefined> {
+    const file = this.#find(key);
+    if (file === undefined) return undefined;
+    return await readRange(file, key, range, options, this.#signal);
+  }
+
+  async stream(
+    key: StoreKey,
+    range?: ByteRange,
+  ): Promise<ReadableStream<Uint8Array> | undefined> {
+    const file = this.#find(key);
+    if (file === undefined) return undefined;
+    file.retain();
+    const reader = new FileReader(file, range);
+    this.#releases.push(() => reader.close());
+    return reader.toStream();
+  }
+
+  version(key: StoreKey): StoreVersion | undefined {
+    const file = this.#find(key);
+    if (file === undefined) return undefined;
+    const state = file.stat();
+    if (isOld(state, this.#openedAt)) return new FileVersion(state);
+    const known = this.#versions.get(key);
+    if (known !== undefined) return known;
+    file.retain();
+    const version = new FileVersion(state, file);
+    this.#versions.set(key, version);
+    this.#releases.push(() => version.release());
+    return version;
+  }
+
+  /** Closes the files of streams and versions, which nobody gets after a failure. */
+  abandon(): void {
+    for (const release of this.#releases) release();
+  }
+
+  #find(key: StoreKey): OpenFile | undefined {
+    this.#signal?.throwIfAborted();
+    return this.#files[this.#keys.indexOf(key)];
+  }
+}
+
+/** The age in milliseconds from which no later file can have the state of a file: file systems have coarse clocks. */
+const OLD = 2_000;
+
+/** Whether a file was so old at a time that its state differs from those of all files that replace it later. */
+function isOld({ mtime }: FileState, time: number): boolean {
+  return mtime + OLD <= time;
+}
+
+/**
+ * The version of a value in a file. A file that was written a moment ago is held open, so
+ * that no later file gets its inode number.
+ */
+export class FileVersion implements StoreVersion {
+  readonly state: FileState;
+  #held: OpenFile | undefined;
+
+  constructor(state: FileState, held?: OpenFile) {
+    this.state = state;
+    this.#held = held;
+  }
+
+  get isLasting(): boolean {
+    return this.#held === undefined;
+  }
+
+  get size(): number {
+    return this.state.size;
+  }
+
+  /** Held files have no tag, since later files may get their inode numbers. */
+  get tag(): string | undefined {
+    const { ino, mtime } = this.state;
+    return this.isLasting ? `${ino ?? 0}-${mtime}` : undefined;
+  }
+
+  get modified(): number {
+    return this.state.mtime;
+  }
+
+  release(): void {
+    this.#held?.close();
+    this.#held = undefined;
+  }
+}
+
+/** Reads a range of an open file, or all of it. */
+async function readRange(
+  file: OpenFile,
+  key: StoreKey,
+  range: ByteRange | undefined,
+  { limit, allocate }: ReadOptions = {},
+  signal?: AbortSignal,
+): Promise<Uint8Array> {
+  const size = file.size();
+  if (range === undefined) assertSizeLimit(key, limit, size);
+  const { start, end } = range === undefined
+    ? { start: 0, end: size }
+    : resolveByteRange(range, size);
+  const bytes = allocate?.(end - start) ?? new Uint8Array(end - start);
+  const filling = file.fill(bytes, start, signal);
+  const filled = filling instanceof Promise ? await filling : filling;
+  signal?.throwIfAborted();
+  if (filled === bytes.length) return bytes;
+  throw new Error(
+    `Key ${
+      JSON.stringify(key)
+    } names a file that was cut short while it was read, to ${
+      start + filled
+    } bytes: expected ${size}`,
+  );
+}
+
+/** The number of bytes that a stream reads at once. */
+const PIECE = 256 * 1024;
+
+/** Reads a range of an open file in pieces, and closes the file. */
+class FileReader implements ByteReader {
+  readonly #file: OpenFile;
+  readonly #end: number;
+  #position: number;
+  #isOpen = true;
+
+  constructor(file: OpenFile, range: ByteRange | undefined) {
+    const size = file.size();
+    const { start, end } = range === undefined
+      ? { start: 0, end: size }
+      : resolveByteRange(range, size);
+    this.#file = file;
+    this.#position = start;
+    this.#end = end;
+  }
+
+  async read(memory: Uint8Array): Promise<number | null> {
+    const piece = memory.subarray(0, this.#end - this.#position);
+    if (piece.length === 0) return null;
+    const read = await this.#file.fill(piece, this.#position);
+    if (read < piece.length) {
+      throw new Error(
+        `A file was cut short while it was read, to ${
+          this.#position + read
+        } bytes: expected ${this.#end}`,
+      );
+    }
+    this.#position += read;
+    return read;
+  }
+
+  close(): void {
+    if (this.#isOpen) this.#file.close();
+    this.#isOpen = false;
+  }
+
+  toStream(): ReadableStream<Uint8Array> {
+    const stream = new ReadableStream({
+      type: "bytes",
+      autoAllocateChunkSize: PIECE,
+      pull: async (controller) => {
+        try {
+          const request = controller.byobRequest!;
+          const read = await this.read(request.view as Uint8Array);
+          if (read === null) {
+            this.close();
+            controller.close();
+          }
+          request.respond(read ?? 0);
+        } catch (error) {
+          this.close();
+          throw error;
+        }
+      },
+      cancel: () => this.close(),
+    });
+    return offerShortcut(stream, { reader: this });
+  }
+}
+
+function incompleteError(
+  keys: readonly StoreKey[],
+  files: Files,
+  { name = keys[0]! }: ValuesOptions,
+): Error {
+  const missing = keys.filter((_, i) => files[i] === undefined);
+  return new DamageError(
+    `Chunk ${JSON.stringify(name)} lacks ${
+      JSON.stringify(missing)
+    }: a chunk is stored with all of its parts or not at all`,
+    { key: name },
+  );
 }

@@ -1,54 +1,52 @@
-import type { Recovery } from "../recover.ts";
-import type { StoreKey, StoreOptions } from "../store.ts";
-import { isJournal, isTemporary } from "../store_key.ts";
-import { journalPlace } from "./file_group.ts";
-import { entriesOf, type Files, type OpenFile } from "./files.ts";
+import type { RecoverOptions, Recovery } from "../recover.ts";
+import type { StoreKey } from "../store.ts";
+import { assertStoreKey, isJournal, isTemporary } from "../store_key.ts";
 import {
   Journal,
   type JournalPlace,
   type JournalRecord,
   readRecord,
+  RecordPaths,
 } from "./journal.ts";
 import type { FileSystemRoot } from "./root.ts";
+import type { OpenFile, System } from "./system.ts";
 
 /** Finishes the changes of killed writers in a folder and in all folders below it, and removes their temporary files. */
 export async function recoverFolder(
-  root: FileSystemRoot,
-  folder: string,
-  { signal, isSynced, dryRun = false }: StoreOptions & {
-    isSynced: boolean;
-    dryRun?: boolean | undefined;
+  context: Pick<JournalPlace, "system" | "isSynced"> & {
+    readonly root: FileSystemRoot;
   },
+  { path = "", signal, dryRun = false }: RecoverOptions,
 ): Promise<Recovery> {
-  await root.assertFolder();
+  const { root, system } = context;
+  const names = path.replace(/^\/|\/$/g, "");
+  const folder = names === "" ? "" : `/${names}`;
+  if (folder !== "") assertStoreKey(folder);
+  root.assertFolder();
   const written = new Set<StoreKey>();
   const deleted = new Set<StoreKey>();
   const temporary = { files: 0, bytes: 0 };
-  const folders = new Map<object, string>();
 
   async function* walk(folder: string): AsyncGenerator<Leftover> {
     signal?.throwIfAborted();
-    const path = await root.follow(folder);
+    const path = root.follow(folder);
     if (path === undefined) return;
-    const entries = await entriesOf(path);
-    for (const { name, isDirectory, isFile } of entries ?? []) {
+    for (const { name, isDirectory, isFile } of await root.entries(path)) {
       if (isDirectory) yield* walk(`${folder}/${name}`);
       if (!isFile || !isTemporary(name)) continue;
-      if (isJournal(name)) {
-        const journal = journalPlace(root, folder, `${path}/${name}`, isSynced);
-        folders.set(journal, folder);
-        yield { journal };
-      } else yield { temporary: `${path}/${name}` };
+      const leftover = `${path}/${name}`;
+      if (!isJournal(name)) yield { temporary: leftover };
+      else yield { journal: { ...context, folder, path: leftover } };
     }
   }
 
   const run = dryRun ? findLeftovers : recoverFiles;
-  await run(root.files, () => walk(folder), {
-    finished(journal, record) {
-      const found = record.action === "delete" ? deleted : written;
-      found.add(`${folders.get(journal)! as StoreKey}/${record.chunk}`);
+  await run(system, () => walk(folder), {
+    finished({ folder }, { action, chunk }) {
+      const keys = action === "delete" ? deleted : written;
+      keys.add(`${folder as StoreKey}/${chunk}`);
     },
-    removed(_, size) {
+    removed(size) {
       temporary.files++;
       temporary.bytes += size;
     },
@@ -69,7 +67,7 @@ interface RecoveryEvents {
   /** Called when the change that a killed writer had begun is finished. */
   finished(journal: JournalPlace, record: JournalRecord): void;
   /** Called when the temporary file of a killed writer is removed, with its length in bytes. */
-  removed(path: string, size: number): void;
+  removed(size: number): void;
 }
 
 /**
@@ -83,7 +81,7 @@ interface RecoveryEvents {
  * @throws {AggregateError} If changes could not be finished.
  */
 export async function recoverFiles(
-  files: Files,
+  system: System,
   list: () => AsyncIterable<Leftover>,
   events: RecoveryEvents,
   signal?: AbortSignal,
@@ -96,37 +94,36 @@ export async function recoverFiles(
         signal?.throwIfAborted();
         if (dead.size === MOST_OPEN) break;
         if (!("temporary" in found)) continue;
-        const file = await files.open(found.temporary);
+        const file = await system.open(found.temporary);
         if (file === undefined) continue;
         try {
           if (await file.tryLock()) dead.set(found.temporary, file);
         } finally {
-          if (!dead.has(found.temporary)) await file.close();
+          if (!dead.has(found.temporary)) file.close();
         }
       }
       for await (const found of list()) {
         signal?.throwIfAborted();
         if ("temporary" in found) continue;
         const { journal } = found;
-        const finished = (record: JournalRecord) =>
-          events.finished(journal, record);
-        await failures.collect(journal, () =>
-          Journal.lock(
-            files,
-            journal,
-            () => Promise.resolve(),
-            { signal, onRecovery: finished },
-          ));
+        await failures.collect(
+          journal.path,
+          () =>
+            Journal.lock(journal, () => Promise.resolve(), {
+              signal,
+              onRecovery: (record) => events.finished(journal, record),
+            }),
+        );
       }
       failures.throwIfAny();
       for (const path of dead.keys()) {
-        const state = await files.stat(path);
+        const state = await system.stat(path);
         if (state === undefined) continue;
-        await files.remove(path);
-        events.removed(path, state.size);
+        await system.remove(path);
+        events.removed(state.size);
       }
     } finally {
-      for (const file of dead.values()) await file.close();
+      for (const file of dead.values()) file.close();
     }
     if (dead.size < MOST_OPEN) return;
   }
@@ -141,10 +138,7 @@ class Failures {
     this.#signal = signal;
   }
 
-  async collect(
-    { path }: JournalPlace,
-    task: () => Promise<void>,
-  ): Promise<void> {
+  async collect(path: string, task: () => Promise<void>): Promise<void> {
     try {
       await task();
     } catch (error) {
@@ -178,7 +172,7 @@ class Failures {
  * @throws {AggregateError} If journals could not be read.
  */
 async function findLeftovers(
-  files: Files,
+  system: System,
   list: () => AsyncIterable<Leftover>,
   events: RecoveryEvents,
   signal?: AbortSignal,
@@ -189,22 +183,23 @@ async function findLeftovers(
   for await (const found of list()) {
     signal?.throwIfAborted();
     if ("temporary" in found) {
-      await lookInto(found.temporary, async (file) => {
-        temporary.set(found.temporary, await file.size());
+      await lookInto(found.temporary, (file) => {
+        temporary.set(found.temporary, file.size());
       });
       continue;
     }
     const { journal } = found;
     await failures.collect(
-      journal,
+      journal.path,
       () =>
         lookInto(journal.path, async (file) => {
           const record = await readRecord(file, journal.path);
           if (record === undefined) return;
           events.finished(journal, record);
           if (record.action === "delete") return;
+          const paths = new RecordPaths(journal);
           for (const [name] of record.files) {
-            const path = await journal.find(name);
+            const path = await paths.find(name);
             if (path !== undefined) needed.add(path);
           }
         }),
@@ -212,15 +207,15 @@ async function findLeftovers(
   }
   failures.throwIfAny();
   for (const [path, size] of temporary) {
-    if (!needed.has(path)) events.removed(path, size);
+    if (!needed.has(path)) events.removed(size);
   }
 
   /** Runs a task with a file, unless a program that is writing holds a lock on it. */
   async function lookInto(
     path: string,
-    task: (file: OpenFile) => Promise<void>,
+    task: (file: OpenFile) => void | Promise<void>,
   ): Promise<void> {
-    const file = await files.open(path);
+    const file = await system.open(path);
     if (file === undefined) return;
     try {
       if (await file.tryLock()) await task(file);

@@ -39,9 +39,7 @@ const WAYS: Record<string, (folder: string) => Promise<WritableStore>> = {
         `${place}/0.tif`,
       );
     }
-    return new FileSystemStore(`${folder}/store`, {
-      followLinksInto: [`${folder}/downloads`],
-    });
+    return new FileSystemStore(`${folder}/store`, { followLinks: true });
   },
 };
 

@@ -11,12 +11,14 @@ import {
   recover,
   type StoreKey,
 } from "../../../mod.ts";
-import type { Files, OpenFile } from "../../../src/stores/file_system/files.ts";
-import { SYSTEM_FILES } from "../../../src/stores/file_system/system_files.ts";
 import {
   createTemporary,
-  discardTemporary,
-} from "../../../src/stores/file_system/value.ts";
+  discard,
+} from "../../../src/stores/file_system/change_files.ts";
+import {
+  FileSystem,
+  type OpenFile,
+} from "../../../src/stores/file_system/system.ts";
 import { filesIn, inTempDir, replaced } from "../temp_dir.ts";
 import { temporaryFiles } from "./processes.ts";
 
@@ -25,15 +27,11 @@ async function write(
   key: StoreKey,
   value: number,
 ): Promise<void> {
-  const writer = await store.group(key, [key, `${key}.tail`]).write!();
-  try {
-    await writer.set(key, new Uint8Array([value]));
-    await writer.set(`${key}.tail`, new Uint8Array([value]));
-    await writer.close();
-  } catch (error) {
-    await writer.abort(error);
-    throw error;
-  }
+  const keys: StoreKey[] = [key, `${key}.tail`];
+  await store.update(
+    keys,
+    () => Promise.resolve(keys.map(() => new Uint8Array([value]))),
+  );
 }
 
 async function read(store: FileSystemStore, key: StoreKey): Promise<number[]> {
@@ -125,20 +123,65 @@ Deno.test("recover keeps a journal that it does not understand, and finishes the
 Deno.test("createTemporary leaves no file that a dry run of recover has locked first", () =>
   inTempDir(async (folder) => {
     let locked: OpenFile | undefined;
-    const files: Files = {
-      ...SYSTEM_FILES,
-      async create(path) {
-        const file = await SYSTEM_FILES.create(path);
+    const system = new class extends FileSystem {
+      override create(path: string): OpenFile {
+        const file = super.create(path);
         if (locked === undefined) {
-          locked = await SYSTEM_FILES.open(path);
-          assert(await locked!.tryLock());
+          locked = this.open(path)!;
+          assert(locked.tryLock());
         }
         return file;
-      },
-    };
-    const temporary = await createTemporary(files, folder);
-    await locked!.close();
+      }
+    }(false);
+    const temporary = await createTemporary(system, folder);
+    locked!.close();
     assertEquals((await temporaryFiles(folder)).length, 1);
-    await discardTemporary(files, temporary);
+    await discard(system, temporary);
     assertEquals(await temporaryFiles(folder), []);
+  }));
+
+function diskFull(): never {
+  throw Object.assign(new Error("No space left on device"), { code: "ENOSPC" });
+}
+
+Deno.test("an acknowledged delete on a full disk is final, also where a killed writer left a journal", async () => {
+  const keys: StoreKey[] = ["/c/0", "/c/0.tail"];
+  for (const placed of [0, 1]) {
+    await inTempDir(async (root) => {
+      const store = new FileSystemStore(root);
+      await write(store, "/c/0", 1);
+      // A writer begins to replace the chunk, and stops before or after its first part.
+      await refusing(`${root}${keys[placed]}`, async () => {
+        await assertRejects(() => write(store, "/c/0", 2), PendingWriteError);
+      });
+      assertEquals((await temporaryFiles(root)).length, 3 - placed);
+      // Neither can the change be finished, nor can a record be written.
+      const { writeSync } = Deno.FsFile.prototype;
+      Deno.FsFile.prototype.writeSync = diskFull;
+      try {
+        await replaced("renameSync", diskFull, () => store.remove(keys));
+      } finally {
+        Deno.FsFile.prototype.writeSync = writeSync;
+      }
+      assertEquals(await filesIn(`${root}/c`), []);
+      assertEquals((await recover(store)).written, []);
+      assertEquals(await read(store, "/c/0"), [0, 0]);
+    });
+  }
+});
+
+Deno.test("a delete on a full disk needs no journal", () =>
+  inTempDir(async (root) => {
+    const store = new FileSystemStore(root);
+    await write(store, "/c/0", 1);
+    const { openSync } = Deno;
+    await replaced(
+      "openSync",
+      (path, options) =>
+        options?.create || options?.createNew
+          ? diskFull()
+          : openSync(path, options),
+      () => store.remove(["/c/0", "/c/0.tail"]),
+    );
+    assertEquals(await filesIn(`${root}/c`), []);
   }));

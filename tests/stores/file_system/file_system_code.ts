@@ -1,25 +1,25 @@
 /** The code of the file store that is tested, as it stands or with a change. */
 import {
-  FileGroup,
-  journalPlace,
-} from "../../../src/stores/file_system/file_group.ts";
-import { readRangeOf } from "../../../src/stores/file_system/file_version.ts";
+  prepareFiles,
+  removeFiles,
+  updateFiles,
+} from "../../../src/stores/file_system/change_files.ts";
+import {
+  readFileOf,
+  readFiles,
+} from "../../../src/stores/file_system/read_files.ts";
 import { recoverFiles } from "../../../src/stores/file_system/recover_folder.ts";
 
-export interface Code {
-  readonly FileGroup: typeof FileGroup;
-  readonly journalPlace: typeof journalPlace;
-  readonly recoverFiles: typeof recoverFiles;
-  readonly readRangeOf: typeof readRangeOf;
-}
-
 /** The code as it stands. */
-export const CODE: Code = {
-  FileGroup,
-  journalPlace,
+export const CODE = {
+  prepareFiles,
+  removeFiles,
+  updateFiles,
+  readFiles,
+  readFileOf,
   recoverFiles,
-  readRangeOf,
 };
+export type Code = typeof CODE;
 
 const FOLDER = new URL("../../../src/stores/file_system/", import.meta.url);
 
@@ -45,10 +45,8 @@ export async function withChanges(
       );
     }
     const load = (name: string) => import(`file://${folder}/${name}.ts`);
-    const { FileGroup, journalPlace } = await load("file_group");
-    const { recoverFiles } = await load("recover_folder");
-    const { readRangeOf } = await load("file_version");
-    await task({ FileGroup, journalPlace, recoverFiles, readRangeOf });
+    const modules = ["change_files", "read_files", "recover_folder"];
+    await task(Object.assign({}, ...await Promise.all(modules.map(load))));
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

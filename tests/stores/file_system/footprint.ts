@@ -117,7 +117,6 @@ export function touchesOf(
   switch (name) {
     case "list":
       return [touch("all names", false)];
-    case "find":
     case "open":
       return [touch(`name ${a}`, false)];
     case "stat":

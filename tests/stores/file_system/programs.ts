@@ -1,9 +1,7 @@
 /** Programs that read and write one chunk of several files on a simulated disk. */
+import type { Snapshot } from "../../../src/stores/backend.ts";
 import { toBytes } from "../../../src/stores/byte_streams.ts";
-import type { FileVersion } from "../../../src/stores/file_system/file_version.ts";
-import type { Folders } from "../../../src/stores/file_system/files.ts";
-import { OpenFiles } from "../../../src/stores/file_system/open_files.ts";
-import type { StoreGroup, StoreKey } from "../../../src/stores/store.ts";
+import type { StoreKey } from "../../../src/stores/store.ts";
 import {
   isJournal,
   isTemporary,
@@ -13,10 +11,6 @@ import type { Code } from "./file_system_code.ts";
 import type { Environment, Program } from "./simulated_process.ts";
 
 const FOLDER = "/c";
-export const CHUNK = "/c/0";
-
-/** Killed programs never close their files, so that a limit would stop the others. */
-const UNLIMITED = new OpenFiles(Infinity);
 
 /** The keys of a chunk of 1 to 3 files, in storing order. */
 export function keysOf(parts: number): StoreKey[] {
@@ -55,95 +49,96 @@ export class Programs {
   }
 
   /** Replaces the chunk by a generation with the name of the process. */
-  readonly write: Program = async (environment) => {
-    const group = this.#group(environment, environment.blindRoot);
-    return await this.#put(group, environment.name, environment.signal);
+  readonly write: Program = async ({ context, name, signal }) => {
+    const pending = await this.#code
+      .prepareFiles(context, this.#keys, { signal });
+    try {
+      for (const [i, key] of this.#keys.entries()) {
+        await pending.set(key, this.#bytes(name)[i]!);
+      }
+    } catch (error) {
+      await pending.abort();
+      throw error;
+    }
+    await pending.commit();
+    return "ok";
   };
 
-  readonly delete: Program = async (environment) => {
-    const group = this.#group(environment, environment.blindRoot);
-    await group.delete!({ signal: environment.signal });
+  readonly delete: Program = async ({ context, signal }) => {
+    await this.#code.removeFiles(context, this.#keys, { signal });
     return "ok";
   };
 
   /** Appends the name of the process to the generation that is there. */
-  readonly update: Program = async (environment) => {
-    const { name, root, signal } = environment;
-    const group = this.#group(environment, root);
-    return await group.lock!(async (group) => {
-      const found = await this.#read(group);
+  readonly update: Program = async ({ context, name, signal }) => {
+    let result = "ok";
+    await this.#code.updateFiles(context, this.#keys, async (values) => {
+      const found = await this.#generation(values);
       const generation = found.match(/^generation (.*)/)?.[1];
-      if (generation === undefined && found !== "absent") return found;
-      return await this.#put(group, (generation ?? "") + name, signal);
+      if (generation === undefined && found !== "absent") {
+        result = found;
+        return "keep";
+      }
+      return this.#bytes((generation ?? "") + name);
     }, { signal });
+    return result;
   };
 
-  readonly recover: Program = async ({ files, blindRoot, list }) => {
-    const { recoverFiles, journalPlace } = this.#code;
+  readonly recover: Program = async ({ context, list }) => {
     const listed = async function* () {
       for (const path of await list()) {
         const { name } = splitPath(path);
         if (isJournal(name)) {
-          yield { journal: journalPlace(blindRoot, FOLDER, path, false) };
+          yield { journal: { ...context, folder: FOLDER, path } };
         } else if (isTemporary(name)) yield { temporary: path };
       }
     };
-    await recoverFiles(files, listed, { finished() {}, removed() {} });
+    await this.#code
+      .recoverFiles(context.system, listed, { finished() {}, removed() {} });
     return "ok";
   };
 
   readonly read: Program = (environment) =>
-    this.#read(this.#group(environment, environment.root));
+    this.#read(environment, (values) => this.#generation(values));
 
-  /** Opens streams, and reads them when the group has been left. */
+  /** Opens streams, and reads them when the task has ended. */
   readonly stream: Program = async (environment) => {
-    const group = this.#group(environment, environment.root);
-    const streams = await group.read(async (values) => {
-      const streams: (ReadableStream<Uint8Array> | undefined)[] = [];
-      for (const key of this.#keys) streams.push(await values.stream(key));
-      return streams;
-    });
-    const found: (string | undefined)[] = [];
-    for (const stream of streams.toReversed()) {
-      found.push(stream && generationOf(await toBytes(stream)));
-    }
+    const streams = await this.#read(
+      environment,
+      (values) => inTurn(this.#keys, (key) => values.stream(key)),
+    );
+    const found = await inTurn(
+      streams.toReversed(),
+      async (stream) => stream && generationOf(await toBytes(stream)),
+    );
     return describe(found);
   };
 
   /** Tells generations by their lengths. */
-  readonly size: Program = async (environment) => {
-    const group = this.#group(environment, environment.root);
-    return await group.read(async (values) => {
-      const found: (string | undefined)[] = [];
-      for (const key of this.#keys) {
-        const size = await values.size(key);
-        found.push(size?.toString());
-      }
+  readonly size: Program = (environment) =>
+    this.#read(environment, async (values) => {
+      const found = await inTurn(
+        this.#keys,
+        async (key) => (await values.size(key))?.toString(),
+      );
       return describe(found).replace("generation", "length");
     });
-  };
 
   /** Reads the last part and keeps the version of the first one, of which a range is read twice later. */
   readonly version: Program = async (environment) => {
-    const { files, root } = environment;
     const [first, last] = [this.#keys[0]!, this.#keys.at(-1)!];
-    const group = this.#group(environment, root);
-    const kept = await group.read(async (values) => {
-      const index = await values.get(last);
-      const version = values.version(first) as FileVersion | undefined;
+    const kept = await this.#read(environment, async (values) => {
+      const index = await values.read(last);
+      const version = values.version(first);
       return index && version && { index: generationOf(index), version };
     });
     if (kept === undefined) return "absent";
     const { index, version } = kept;
     try {
       for (let i = 0; i < 2; i++) {
-        const bytes = await this.#code.readRangeOf(
-          { files, openFiles: UNLIMITED, root },
-          version,
-          first,
-          { offset: 0, length: 4 },
-          {},
-        );
+        const range = { offset: 0, length: 4 };
+        const bytes = await this.#code
+          .readFileOf(environment.context, version, first, range);
         if (bytes === undefined) return "changed";
         const found = describe([generationOf(bytes), index]);
         if (found.startsWith("MIX")) return found;
@@ -154,45 +149,30 @@ export class Programs {
     return `generation ${index}`;
   };
 
-  #group(environment: Environment, root: Folders): StoreGroup {
-    return new this.#code.FileGroup({
-      files: environment.files,
-      openFiles: UNLIMITED,
-      root,
-      key: CHUNK,
-      keys: this.#keys,
-      isSynced: false,
-      onRecovery: undefined,
-    });
+  #read<T>(
+    { context }: Environment,
+    task: (values: Snapshot) => Promise<T>,
+  ): Promise<T> {
+    return this.#code.readFiles(context, this.#keys, task);
   }
 
-  async #read(group: StoreGroup): Promise<string> {
-    return await group.read(async (values) => {
-      const found: (string | undefined)[] = [];
-      for (const key of this.#keys) {
-        const bytes = await values.get(key);
-        found.push(bytes && generationOf(bytes));
-      }
-      return describe(found);
-    });
+  async #generation(values: Snapshot): Promise<string> {
+    const found = await inTurn(this.#keys, (key) => values.read(key));
+    return describe(found.map((bytes) => bytes && generationOf(bytes)));
   }
 
-  async #put(
-    group: StoreGroup,
-    generation: string,
-    signal: AbortSignal,
-  ): Promise<string> {
-    const writer = await group.write!({ signal });
-    try {
-      for (const key of this.#keys) {
-        const text = textOf(generation, this.#isSized);
-        await writer.set(key, new TextEncoder().encode(text));
-      }
-    } catch (error) {
-      await writer.abort(error);
-      throw error;
-    }
-    await writer.close();
-    return "ok";
+  #bytes(generation: string): Uint8Array[] {
+    const text = textOf(generation, this.#isSized);
+    return this.#keys.map(() => new TextEncoder().encode(text));
   }
+}
+
+/** Does something with one item after another, since a process does one operation at a time. */
+async function inTurn<T, U>(
+  items: readonly T[],
+  task: (item: T) => Promise<U>,
+): Promise<U[]> {
+  const results: U[] = [];
+  for (const item of items) results.push(await task(item));
+  return results;
 }

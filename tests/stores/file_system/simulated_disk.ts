@@ -87,8 +87,6 @@ export function operate(
   const ino = typeof a === "number" ? mine.open[a]! : disk.names[a!]!;
   const text = () => disk.inodes[ino]!.text;
   switch (name) {
-    case "find":
-      return same(ino === undefined ? null : a as string);
     case "list":
       return same(Object.keys(disk.names).sort().join(" "));
     case "now":

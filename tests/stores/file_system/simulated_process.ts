@@ -4,23 +4,22 @@
  * Each such point is found once, by running the code anew on the results that led there.
  */
 import { assertEquals } from "@std/assert";
+import { OpenFiles } from "../../../src/stores/file_system/open_files.ts";
+import type { FileContext } from "../../../src/stores/file_system/read_files.ts";
+import type { Folders } from "../../../src/stores/file_system/root.ts";
 import type {
-  Files,
   FileState,
-  Folders,
   OpenFile,
-} from "../../../src/stores/file_system/files.ts";
-import { resolveByteRange } from "../../../src/stores/store.ts";
+  System,
+} from "../../../src/stores/file_system/system.ts";
+import { splitPath } from "../../../src/stores/store_key.ts";
 import type { Request, Result, Value } from "./simulated_disk.ts";
 
 /** The environment of a process. */
 export interface Environment {
   /** The name of the process, which its temporary files have too. */
   readonly name: string;
-  readonly files: Files;
-  readonly root: Folders;
-  /** Folders that do not look for the files of keys: for writers, which ignore what is found. */
-  readonly blindRoot: Folders;
+  readonly context: FileContext;
   readonly signal: AbortSignal;
   /** Lists the names of all files, with their paths. */
   list(): Promise<string[]>;
@@ -277,7 +276,7 @@ class Run {
       const isThere = await this.#do(operation, key(path));
       return isThere === null ? undefined : this.#file(this.#handles++);
     };
-    const files: Files = {
+    const system: System = {
       open: (path) => open("open", path),
       create: async (path) => (await open("create", path))!,
       openOrCreate: async (path) => (await open("openOrCreate", path))!,
@@ -294,62 +293,51 @@ class Run {
         signal?.throwIfAborted();
       },
     };
-    const blindRoot: Folders = {
-      find: () => Promise.resolve(undefined),
-      locate: (key) => Promise.resolve(folder(key)),
-      follow: (key) => Promise.resolve(folder(key)),
-      nearestFolder: (key) =>
-        Promise.resolve({ folder: key, path: folder(key) }),
-      ensureFolder: (key) => Promise.resolve(folder(key)),
-      remove: async (key) => void await this.#do("remove", key),
-    };
     const root: Folders = {
-      ...blindRoot,
-      find: async (key) =>
-        await this.#do("find", key) === null
-          ? undefined
-          : { path: folder(key) },
+      path: this.#prefix,
+      open: (key) => open("open", folder(key)),
+      state: (key) => system.stat(folder(key)),
+      has: () => true, // What is found makes no difference to writers.
+      follow: folder,
+      folderFor: (key) => {
+        const above = splitPath(key).folder;
+        return { folder: above, path: folder(above) };
+      },
+      ensureFolder: folder,
     };
+    const openFiles = new OpenFiles(Infinity); // Killed programs never close their files.
+    const context = { system, root, openFiles, isSynced: false };
     const list = async () => {
       const names = await this.#do("list") as string;
       return names === "" ? [] : names.split(" ").map(folder);
     };
     const { signal } = this.#controller;
-    return { name: this.#name, files, root, blindRoot, signal, list };
+    return { name: this.#name, context, signal, list };
   }
 
   #file(handle: number): OpenFile {
-    const bytes = async () => encode(await this.#do("read", handle) as string);
-    let isOpen = true;
-    const close = () => {
-      if (isOpen) this.#doNow("close", handle);
-      isOpen = false;
-    };
+    let known: FileState | undefined;
+    let users = 1;
+    const stat = () => known ??= state(this.#doNow("handleStat", handle))!;
     return {
-      stat: () => state(this.#doNow("handleStat", handle)),
+      stat,
+      size: () => stat().size,
       tryLock: async () => await this.#do("tryLock", handle) as boolean,
-      size: async () => (await bytes()).length,
-      read: async (_, range) => {
-        const all = await bytes();
-        const { start, end } = resolveByteRange(range, all.length);
-        return all.subarray(start, end);
+      fill: async (memory, offset) => {
+        const text = await this.#do("read", handle) as string;
+        const bytes = encode(text).subarray(offset, offset + memory.length);
+        memory.set(bytes);
+        return bytes.length;
       },
-      stream: () =>
-        new ReadableStream<Uint8Array>({
-          pull: async (controller) => {
-            controller.enqueue(await bytes());
-            controller.close();
-            close();
-          },
-          cancel: close,
-        }, { highWaterMark: 0 }),
       append: async (bytes) =>
         void await this.#do("append", handle, decode(bytes)),
-      contents: bytes,
       replace: async (bytes) =>
         void await this.#do("replace", handle, decode(bytes)),
       sync() {},
-      close,
+      retain: () => void users++,
+      close: () => {
+        if (--users === 0) this.#doNow("close", handle);
+      },
     };
   }
 }

@@ -2,51 +2,51 @@ import type * as ChildProcess from "node:child_process";
 import type * as Fs from "node:fs";
 import type {
   FileInfo,
-  FileSystem,
   FolderEntry,
   OpenOptions,
-  SystemFile,
-} from "./system.ts";
+  Runtime,
+  RuntimeFile,
+} from "./runtime.ts";
 
 /**
  * Returns the operations on files by `node:fs`; `undefined` in browsers and edge
  * functions. The modules are not imported, since bundlers for browsers would look for
  * them.
  */
-export function nodeSystem(): FileSystem | undefined {
+export function nodeRuntime(): Runtime | undefined {
   const { process } = globalThis as {
     process?: {
       platform: string;
       getBuiltinModule?(name: string): unknown;
     };
   };
-  const load = <T>(name: string) =>
-    process?.getBuiltinModule?.(name) as T | undefined;
-  const fs = load<typeof Fs>("node:fs");
-  const children = load<typeof ChildProcess>("node:child_process");
-  if (typeof fs?.openSync !== "function" || children === undefined) return;
-  const os = process!.platform === "win32" ? "windows" : process!.platform;
-  const context = { fs, children, os };
+  const fs = process?.getBuiltinModule?.("node:fs") as typeof Fs | undefined;
+  if (typeof fs?.openSync !== "function") return undefined;
   const { promises } = fs;
+  const os = process!.platform === "win32" ? "windows" : process!.platform;
+  const { Deno } = globalThis as { Deno?: Runtime };
+  const children = process!.getBuiltinModule!(
+    "node:child_process",
+  ) as typeof ChildProcess;
+  const lock: Lock = typeof Deno?.openSync === "function"
+    ? (_, path, options) => lockInDeno(Deno, path, options)
+    : (descriptor, path) => lockByProgram(children, os, descriptor, path);
   return {
     build: { os },
-    openSync: (path, options) => new NodeFile(context, path, options),
-    // An executor, so that an error rejects.
-    open: (path, options) =>
-      new Promise((resolve) => resolve(new NodeFile(context, path, options))),
+    openSync: (path, options) => new NodeFile(fs, lock, path, options),
     statSync: (path) => infoOf(fs.statSync(path, BIGINT)),
-    stat: async (path) => infoOf(await promises.stat(path, BIGINT)),
     lstatSync: (path) => infoOf(fs.lstatSync(path, BIGINT)),
-    // The native functions, since the others look links up one by one.
+    // The native function, since the other one looks links up one by one.
     realPathSync: (path) => fs.realpathSync.native(path),
-    realPath: async (path) => await promises.realpath(path),
     async *readDir(path) {
-      for await (const entry of await promises.opendir(path)) {
+      for (
+        const entry of await promises.readdir(path, { withFileTypes: true })
+      ) {
         yield { name: entry.name, ...kindOf(entry) };
       }
     },
-    async mkdir(path, options) {
-      await promises.mkdir(path, options);
+    mkdirSync(path, options) {
+      fs.mkdirSync(path, options);
     },
     removeSync(path) {
       if (fs.lstatSync(path).isDirectory()) fs.rmdirSync(path);
@@ -59,19 +59,11 @@ export function nodeSystem(): FileSystem | undefined {
     renameSync: (from, to) => fs.renameSync(from, to),
     rename: (from, to) => promises.rename(from, to),
     linkSync: (path, other) => fs.linkSync(path, other),
-    link: (path, other) => promises.link(path, other),
     copyFile: (from, to) => promises.copyFile(from, to),
     chmodSync: (path, mode) => fs.chmodSync(path, mode),
     utimeSync: (path, accessed, changed) =>
       fs.utimesSync(path, accessed, changed),
   };
-}
-
-/** The modules of Node, and the name of the operating system. */
-interface Context {
-  readonly fs: typeof Fs;
-  readonly children: typeof ChildProcess;
-  readonly os: string;
 }
 
 /** Inode numbers and times are whole and exact in bigints. */
@@ -99,79 +91,67 @@ function infoOf(stats: Fs.BigIntStats): FileInfo {
   };
 }
 
-/** The number of bytes of one piece of a stream. */
-const PIECE = 64 * 1024;
+/** Takes an exclusive lock on an open file. Returns a function that ends it, or `undefined` if another open file has one. */
+type Lock = (
+  descriptor: number,
+  path: string,
+  options: OpenOptions,
+) => (() => void) | undefined;
 
 /** An open file of Node. */
-class NodeFile implements SystemFile {
-  readonly #context: Context;
+class NodeFile implements RuntimeFile {
+  readonly #fs: typeof Fs;
+  readonly #lock: Lock;
   readonly #path: string;
+  readonly #options: OpenOptions;
   readonly #descriptor: number;
+  #unlock: (() => void) | undefined;
   #position = 0;
 
   constructor(
-    context: Context,
+    fs: typeof Fs,
+    lock: Lock,
     path: string,
-    { read, write, create, createNew }: OpenOptions = { read: true },
+    options: OpenOptions,
   ) {
-    const { O_RDONLY, O_WRONLY, O_RDWR, O_CREAT, O_EXCL } =
-      context.fs.constants;
+    const { read, write, create, createNew } = options;
+    const { O_RDONLY, O_WRONLY, O_RDWR, O_CREAT, O_EXCL } = fs.constants;
     const access = write ? read ? O_RDWR : O_WRONLY : O_RDONLY;
     const creation = createNew ? O_CREAT | O_EXCL : create ? O_CREAT : 0;
-    this.#context = context;
+    this.#fs = fs;
+    this.#lock = lock;
     this.#path = path;
-    this.#descriptor = context.fs.openSync(path, access | creation);
+    this.#options = options;
+    this.#descriptor = fs.openSync(path, access | creation);
   }
 
   readSync(memory: Uint8Array): number | null {
-    const read = this.#context.fs.readSync(
-      this.#descriptor,
-      memory,
-      0,
-      memory.length,
-      this.#position,
-    );
+    const { length } = memory;
+    const read = this.#fs
+      .readSync(this.#descriptor, memory, 0, length, this.#position);
     return this.#moved(read, memory);
   }
 
   async read(memory: Uint8Array): Promise<number | null> {
-    const position = this.#position;
+    const { length } = memory;
     const read = await this.#run<number>((done) =>
-      this.#context.fs.read(
-        this.#descriptor,
-        memory,
-        0,
-        memory.length,
-        position,
-        done,
-      )
+      this.#fs.read(this.#descriptor, memory, 0, length, this.#position, done)
     );
     return this.#moved(read, memory);
   }
 
   writeSync(bytes: Uint8Array): number {
-    const written = this.#context.fs.writeSync(
-      this.#descriptor,
-      bytes,
-      0,
-      bytes.length,
-      this.#position,
-    );
+    const { length } = bytes;
+    const written = this.#fs
+      .writeSync(this.#descriptor, bytes, 0, length, this.#position);
     this.#position += written;
     return written;
   }
 
   async write(bytes: Uint8Array): Promise<number> {
-    const position = this.#position;
+    const { length } = bytes;
     const written = await this.#run<number>((done) =>
-      this.#context.fs.write(
-        this.#descriptor,
-        bytes,
-        0,
-        bytes.length,
-        position,
-        done,
-      )
+      this.#fs.write(this.#descriptor, bytes, 0, length, this.#position, done)
     );
     this.#position += written;
     return written;
@@ -184,52 +164,25 @@ class NodeFile implements SystemFile {
   }
 
   statSync(): FileInfo {
-    return infoOf(this.#context.fs.fstatSync(this.#descriptor, BIGINT));
+    return infoOf(this.#fs.fstatSync(this.#descriptor, BIGINT));
   }
 
   truncateSync(length: number): void {
-    this.#context.fs.ftruncateSync(this.#descriptor, length);
-  }
-
-  async truncate(length: number): Promise<void> {
-    await this.#run((done) =>
-      this.#context.fs.ftruncate(this.#descriptor, length, done)
-    );
+    this.#fs.ftruncateSync(this.#descriptor, length);
   }
 
   async sync(): Promise<void> {
-    await this.#run((done) => this.#context.fs.fsync(this.#descriptor, done));
+    await this.#run((done) => this.#fs.fsync(this.#descriptor, done));
   }
 
   tryLockSync(): boolean {
-    return tryLock(this.#context, this.#descriptor, this.#path);
-  }
-
-  get readable(): ReadableStream<Uint8Array> {
-    return new ReadableStream({
-      type: "bytes",
-      autoAllocateChunkSize: PIECE,
-      pull: async (controller) => {
-        try {
-          const request = controller.byobRequest!;
-          const memory = request.view as Uint8Array<ArrayBuffer>;
-          const read = await this.read(memory);
-          if (read === null) {
-            this.close();
-            controller.close();
-          }
-          request.respond(read ?? 0);
-        } catch (error) {
-          this.close();
-          throw error;
-        }
-      },
-      cancel: () => this.close(),
-    });
+    this.#unlock = this.#lock(this.#descriptor, this.#path, this.#options);
+    return this.#unlock !== undefined;
   }
 
   close(): void {
-    this.#context.fs.closeSync(this.#descriptor);
+    this.#unlock?.();
+    this.#fs.closeSync(this.#descriptor);
   }
 
   /** Moves the position past bytes that were read; `null` at the end of the file. */
@@ -245,6 +198,28 @@ class NodeFile implements SystemFile {
       start((error, result) => error ? reject(error) : resolve(result as T))
     );
   }
+}
+
+/**
+ * Takes a lock in Deno, whose `node:fs` has none, by opening the file once more. The path may
+ * lead to another file by now, so that whoever takes a lock looks afterwards whether the path
+ * leads to the file that was opened first.
+ */
+function lockInDeno(
+  deno: Runtime,
+  path: string,
+  { write = false }: OpenOptions,
+): (() => void) | undefined {
+  let file: RuntimeFile;
+  try {
+    file = deno.openSync(path, { read: true, write });
+  } catch (error) {
+    if ((error as Error).name === "NotFound") return undefined;
+    throw error;
+  }
+  if (file.tryLockSync(true)) return () => file.close();
+  file.close();
+  return undefined;
 }
 
 /** Programs that lock the file of their descriptor 3. They exit with 1 if another file has the lock. */
@@ -263,11 +238,12 @@ let locker: (typeof LOCKERS)[number] | undefined;
  * program that is given the descriptor takes the lock and exits, and the file has the lock
  * until it is closed, also because Node was killed.
  */
-function tryLock(
-  { children, os }: Context,
+function lockByProgram(
+  children: typeof ChildProcess,
+  os: string,
   descriptor: number,
   path: string,
-): boolean {
+): (() => void) | undefined {
   const ignored = "ignore";
   for (const [program, ...args] of locker ? [locker] : LOCKERS) {
     if (os === "windows") break;
@@ -276,7 +252,7 @@ function tryLock(
     });
     if (status !== 0 && status !== 1) continue;
     locker = [program, ...args];
-    return status === 0;
+    return status === 0 ? () => {} : undefined;
   }
   throw new Error(
     `Cannot lock ${path}, since neither "flock" nor "perl" could: install one of them, or set the option "exclusive" if no other program writes to this folder`,
