@@ -142,7 +142,6 @@ export {
   type ValuesOptions,
 } from "./src/stores/mod.ts";
 export {
-  type KeyFunction,
   type KeyTable,
   mapKeys,
   type MapKeysOptions,

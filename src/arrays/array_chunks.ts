@@ -1,5 +1,5 @@
 import type { ChunkKeyEncoding } from "../chunk_key_encoding/mod.ts";
-import { applyParts } from "../concat_parts/mod.ts";
+import { partsBackend } from "../concat_parts/mod.ts";
 import { BOOLEAN, checkOption, describe } from "../errors/mod.ts";
 import type { ArrayMetadata } from "../metadata/mod.ts";
 import {
@@ -9,24 +9,23 @@ import {
   type ShardPlace,
 } from "../shards/mod.ts";
 import {
+  abortable,
+  assertByteRange,
   assertStore,
   assertStoreKey,
+  assertValue,
   assertWritable,
+  type Backend,
+  backendOf,
   type ByteRange,
   describeStore,
   discard,
-  hasGroups,
   inspectAsString,
-  readRange,
-  readSize,
-  readStream,
-  readValue,
-  remove,
-  replaceValue,
+  setValue,
   type Store,
   type StoreKey,
+  storeOf,
   type StoreOptions,
-  write,
 } from "../stores/mod.ts";
 import { arrayRoot } from "./array_path.ts";
 import { parseArray } from "./parse_array.ts";
@@ -78,10 +77,8 @@ export class ArrayChunks {
   readonly chunkShape: readonly number[];
 
   readonly #array: ParsedArray;
-  /** The store of whole chunks. */
   readonly #store: Store;
-  /** The store below, as it was given. */
-  readonly #given: Store;
+  readonly #chunks: Backend;
   readonly #root: string;
 
   /**
@@ -125,8 +122,8 @@ export class ArrayChunks {
     this.chunkShape = array.chunk.shape;
     this.#array = array;
     this.#root = root;
-    this.#given = store;
-    this.#store = chunksOf(store, root, array);
+    this.#store = store;
+    this.#chunks = chunksOf(backendOf(store), root, array);
   }
 
   static {
@@ -267,7 +264,9 @@ export class ArrayChunks {
     coordinates: readonly number[],
     options?: StoreOptions,
   ): Promise<number | undefined> {
-    return await readSize(this.#store, this.key(coordinates), options);
+    const key = this.key(coordinates);
+    options?.signal?.throwIfAborted();
+    return await this.#chunks.read([key], (each) => each.size(key), options);
   }
 
   /**
@@ -296,7 +295,9 @@ export class ArrayChunks {
     coordinates: readonly number[],
     options?: StoreOptions,
   ): Promise<Uint8Array | undefined> {
-    return await readValue(this.#store, this.key(coordinates), options);
+    const key = this.key(coordinates);
+    options?.signal?.throwIfAborted();
+    return await this.#chunks.read([key], (each) => each.read(key), options);
   }
 
   /**
@@ -329,7 +330,14 @@ export class ArrayChunks {
     range: ByteRange,
     options?: StoreOptions,
   ): Promise<Uint8Array | undefined> {
-    return await readRange(this.#store, this.key(coordinates), range, options);
+    const key = this.key(coordinates);
+    assertByteRange(range);
+    options?.signal?.throwIfAborted();
+    return await this.#chunks.read(
+      [key],
+      (each) => each.read(key, range),
+      options,
+    );
   }
 
   /**
@@ -360,7 +368,14 @@ export class ArrayChunks {
     coordinates: readonly number[],
     options?: StoreOptions,
   ): Promise<ReadableStream<Uint8Array> | undefined> {
-    return await readStream(this.#store, this.key(coordinates), options);
+    const key = this.key(coordinates);
+    options?.signal?.throwIfAborted();
+    const stream = await this.#chunks.read(
+      [key],
+      (each) => each.stream(key),
+      options,
+    );
+    return stream && abortable(stream, options?.signal);
   }
 
   /**
@@ -409,22 +424,20 @@ export class ArrayChunks {
     try {
       checkOption("exclusive", exclusive, BOOLEAN);
       const key = this.key(coordinates);
-      assertWritable(this.#given, key);
+      assertWritable(this.#store, key);
+      assertValue(bytes);
+      options.signal?.throwIfAborted();
       if (this.#array.chunk.shard) {
         const isAlone = exclusive && !this.#array.hasParts;
         const place = this.#shardPlace(key);
         await setShard(
-          // Without parts, the composed store only takes the lock.
-          isAlone ? { ...place, store: this.#given } : place,
+          isAlone ? { ...place, store: this.#store } : place,
           bytes,
           { ...options, exclusive },
         );
-      } else if (bytes instanceof Uint8Array && !exclusive) {
-        // Programs that change parts of the chunk do so under the same lock.
-        await replaceValue(this.#store, key, bytes, options);
       } else {
-        const changing = { ...options, exclusive };
-        await write(this.#store, key, bytes, changing);
+        const chunks = this.#chunks as Required<Backend>;
+        await setValue(chunks, key, bytes, { ...options, exclusive });
       }
     } catch (error) {
       await discard(bytes, error);
@@ -466,9 +479,17 @@ export class ArrayChunks {
     options?: StoreOptions,
   ): Promise<void> {
     const key = this.key(coordinates);
+    options?.signal?.throwIfAborted();
+    if (this.#chunks.remove === undefined) {
+      throw new TypeError(
+        `Cannot remove key ${
+          describe(key)
+        }: the store has no "delete" method (${this.#name()})`,
+      );
+    }
     if (this.#array.chunk.shard) {
       await deleteShard(this.#shardPlace(key), options);
-    } else await remove(this.#store, key, options);
+    } else await this.#chunks.remove([key], options);
   }
 
   /**
@@ -493,13 +514,13 @@ export class ArrayChunks {
    * ```
    */
   async *list(options?: StoreOptions): AsyncGenerator<number[]> {
-    if (this.#store.list === undefined) {
+    if (this.#chunks.list === undefined) {
       throw new TypeError(
         `Cannot list chunks: the store has no "list" method (${this.#name()})`,
       );
     }
     const prefix = `${this.#root}/` as StoreKey;
-    for await (const key of this.#store.list(prefix, options)) {
+    for await (const key of this.#chunks.list(prefix, options)) {
       const coordinates = this.#array.coordinatesOf(key.slice(prefix.length));
       if (coordinates !== undefined) yield coordinates;
     }
@@ -532,18 +553,18 @@ export class ArrayChunks {
     const { chunk: { shard }, parts } = this.#array;
     return {
       key,
-      store: this.#store,
+      store: storeOf(this.#chunks, () => describeStore(this.#store)),
       // Other codecs would change the bytes of shards.
       layout: shard?.after.length === 0 ? shard.layout : undefined,
       part: unsizedPart(parts),
-      changes: ShardChanges.of(this.#given, this.#root),
+      changes: ShardChanges.of(this.#store, this.#root),
     };
   }
 
   /** Names the array in messages. */
   #name(): string {
     return `array ${describe(this.#root || "/")} of ${
-      describeStore(this.#given)
+      describeStore(this.#store)
     }`;
   }
 }
@@ -576,22 +597,22 @@ export interface SetChunkOptions extends StoreOptions {
 }
 
 /**
- * Returns the store of whole chunks over a store of parts. In a store with groups, shards of
- * one object are also read and written through groups, since other programs may change
- * their inner chunks at the same time.
+ * Returns the backend of whole chunks of an array over the one that holds the array: the
+ * same one, unless chunks are stored in parts.
  *
  * @param root The prefix of the array's keys, without a last `/`.
  */
 export function chunksOf(
-  store: Store,
+  backend: Backend,
   root: string,
   array: ParsedArray,
-): Store {
-  const { hasParts, parts, chunk } = array;
-  const isPlain = !hasParts && !(chunk.shard && hasGroups(store));
-  return isPlain ? store : applyParts(hasParts ? [parts] : [], store, {
-    isChunkKey: (key) =>
+): Backend {
+  if (!array.hasParts) return backend;
+  return partsBackend(
+    backend,
+    array.parts,
+    (key) =>
       key.startsWith(`${root}/`) &&
       array.coordinatesOf(key.slice(root.length + 1)) !== undefined,
-  });
+  );
 }

@@ -1,11 +1,11 @@
 import { describe, describeAll, MetadataError } from "../errors/mod.ts";
 import {
   describeStore,
-  readSize,
   type Store,
   type StoreKey,
   type StoreOptions,
 } from "../stores/mod.ts";
+import { hasDocument } from "./read_document.ts";
 
 const DOCUMENT = "/zarr.json";
 
@@ -26,7 +26,7 @@ export async function missingArray(
   const place = `${describe(root || "/")} in ${describeStore(store)}`;
   for (const [name, node] of [[".zarray", "array"], [".zgroup", "group"]]) {
     const key: StoreKey = `${root}/${name}`;
-    if (await readSize(store, key, options) === undefined) continue;
+    if (!await hasDocument(store, key, options)) continue;
     return new MetadataError(
       `Expected a Zarr v3 array at ${place}, found a Zarr v2 ${node} (${name}); v2View shows it as Zarr v3, and migrate or zarr-parts migrate gives it a zarr.json`,
     );
@@ -84,7 +84,7 @@ async function nodeAbove(
   ) {
     const above = root.slice(0, end);
     const key = `${above}${DOCUMENT}` as StoreKey;
-    if (await readSize(store, key, options) !== undefined) {
+    if (await hasDocument(store, key, options)) {
       return nodesAt([above]);
     }
     if (end === 0) break;

@@ -25,11 +25,7 @@ export {
   type ArrayMetadataOptions,
 } from "./compose_metadata.ts";
 export { missingArray } from "./missing_array.ts";
-export {
-  createArrayChunks,
-  openArrayChunks,
-  readDocument,
-} from "./open_array_chunks.ts";
+export { createArrayChunks, openArrayChunks } from "./open_array_chunks.ts";
 export { assertStorable, parseArray } from "./parse_array.ts";
 export {
   type ChunkLevel,
@@ -40,3 +36,4 @@ export {
   unsizedPart,
 } from "./parsed_array.ts";
 export { resolveParts } from "./part_notation.ts";
+export { documentIn, hasDocument, readDocument } from "./read_document.ts";

@@ -1,30 +1,24 @@
-import {
-  describe,
-  inDocument,
-  MetadataError,
-  SizeLimitError,
-} from "../errors/mod.ts";
+import { describe, inDocument, MetadataError } from "../errors/mod.ts";
 import {
   type ArrayMetadata,
   formatZarrJson,
   isGroupDocument,
-  LONGEST_DOCUMENT,
   parseZarrJson,
 } from "../metadata/mod.ts";
 import {
   assertStore,
   assertWritable,
+  backendOf,
   describeStore,
-  readValue,
   type Store,
   type StoreKey,
   type StoreOptions,
-  writeNew,
 } from "../stores/mod.ts";
 import { ArrayChunks } from "./array_chunks.ts";
 import { arrayRoot } from "./array_path.ts";
 import { groupForArray, missingArray } from "./missing_array.ts";
 import { parseArray } from "./parse_array.ts";
+import { readDocument } from "./read_document.ts";
 
 /**
  * Opens an array: reads its `zarr.json`, which says where and how its chunks are
@@ -155,16 +149,17 @@ export async function createArrayChunks(
     const array = parseArray(metadata, { isNew: true });
     return { array, bytes: formatZarrJson(array.metadata) };
   });
-  if (await writeNew(store, document, bytes, options)) {
-    return new ArrayChunks(store, path, array);
-  }
-  throw new MetadataError(
-    `Cannot create an array at ${
-      describe(root || "/")
-    }: a node is there already`,
-    "",
-    { document, store: storeName },
-  );
+  await backendOf(store).update!([document], async (values) => {
+    if (await values.size(document) === undefined) return [bytes];
+    throw new MetadataError(
+      `Cannot create an array at ${
+        describe(root || "/")
+      }: a node is there already`,
+      "",
+      { document, store: storeName },
+    );
+  }, options);
+  return new ArrayChunks(store, path, array);
 }
 
 function locate(
@@ -174,29 +169,4 @@ function locate(
   assertStore(store);
   const root = arrayRoot(path);
   return { root, document: `${root}/zarr.json` };
-}
-
-/**
- * Reads a metadata document.
- *
- * @throws {MetadataError} If the document is too long. It is not read to its end then.
- */
-export async function readDocument(
-  store: Store,
-  key: StoreKey,
-  options: StoreOptions = {},
-): Promise<Uint8Array | undefined> {
-  try {
-    const limited = { ...options, limit: LONGEST_DOCUMENT };
-    return await readValue(store, key, limited);
-  } catch (cause) {
-    if (!(cause instanceof SizeLimitError)) throw cause;
-    throw new MetadataError(
-      `Expected a document of at most ${LONGEST_DOCUMENT} bytes, found ${
-        cause.size ?? "more"
-      }`,
-      "",
-      { document: key, store: describeStore(store), cause },
-    );
-  }
 }

@@ -6,6 +6,7 @@ import { joinBytes } from "../runtime/mod.ts";
 import type { Backend, PendingValues, Snapshot, Update } from "./backend.ts";
 import { rangeStream } from "./byte_streams.ts";
 import type {
+  ByteWriter,
   GroupValues,
   GroupWriter,
   Store,
@@ -136,6 +137,9 @@ export function backendOfGroups(
     },
     ...probe.write && {
       async prepare(keys, options) {
+        if (options?.exclusive && keys.length === 1 && store.writer) {
+          return withoutLock(store, keys[0]!, options);
+        }
         const group = groupOf(keys, options?.name);
         const writer = await group.write!(options);
         return {
@@ -177,6 +181,31 @@ export function backendOfGroups(
     ...store.list && {
       list: (prefix, options) => store.list!(prefix, options),
     },
+  };
+}
+
+/** One value that is stored without a lock. */
+function withoutLock(
+  store: Store,
+  key: StoreKey,
+  options: StoreOptions,
+): PendingValues {
+  let bytes: Uint8Array | undefined;
+  let writer: ByteWriter | undefined;
+  return {
+    set(_, value) {
+      bytes = value;
+      return Promise.resolve();
+    },
+    async writer() {
+      const opened = writer = await store.writer!(key, options);
+      return { write: (piece) => opened.write(piece), close() {} };
+    },
+    async commit() {
+      if (bytes) await store.set!(key, bytes, options);
+      else await writer!.close();
+    },
+    abort: async (reason) => await writer?.abort?.(reason),
   };
 }
 

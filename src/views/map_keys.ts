@@ -3,39 +3,21 @@ import {
   BOOLEAN,
   checkOptions,
   describe,
-  FUNCTION,
   type OptionRules,
   TEXT,
 } from "../errors/mod.ts";
 import {
-  assertInGroup,
   assertStore,
   assertStoreKey,
-  assertStorePrefix,
-  forwardingGroup,
-  forwardingStore,
-  type GroupValues,
+  type Backend,
+  backendOf,
+  describeStore,
   type Store,
-  type StoreGroup,
   type StoreKey,
+  storeOf,
   type StoreOptions,
 } from "../stores/mod.ts";
-
-/**
- * Returns the key that a value is stored under; `undefined` or the same key for a key
- * that is not mapped.
- *
- * @param key A key with a leading `/`.
- *
- * @example
- * ```ts
- * import type { KeyFunction } from "@zarr-parts/zarr-parts";
- *
- * const toUpperCase: KeyFunction = (key) =>
- *   key.endsWith(".tif") ? key.replace(".tif", ".TIF") as `/${string}` : undefined;
- * ```
- */
-export type KeyFunction = (key: StoreKey) => StoreKey | undefined;
+import { viewBackend } from "./view_backend.ts";
 
 /**
  * The keys that values are stored under, by the keys that a store shows. Keys without a
@@ -66,23 +48,16 @@ export type KeyTable =
  */
 export interface MapKeysOptions {
   /**
-   * The path that relative keys of a table start from, such as that of the array. The
+   * The path that relative keys start from, such as that of the array. The
    * root of the store by default.
    */
   path?: string;
-  /**
-   * The inverse of a function: returns the key that is mapped to a target, or `undefined`
-   * for a key that is no target. Without it, the keys of the store cannot be listed, and
-   * targets keep their own keys, too.
-   */
-  inverse?: KeyFunction;
   /** Whether values are also shown under the keys that they are stored under. Off by default. */
   showTargets?: boolean;
 }
 
 const OPTIONS: OptionRules<MapKeysOptions> = {
   path: TEXT,
-  inverse: FUNCTION,
   showTargets: BOOLEAN,
 };
 
@@ -102,19 +77,7 @@ const OPTIONS: OptionRules<MapKeysOptions> = {
  */
 export type MappedStore<S extends Store = Store> =
   & Required<Pick<Store, "get" | "getRange" | "stream" | "size">>
-  & Pick<
-    S,
-    Extract<
-      keyof S,
-      | "set"
-      | "writer"
-      | "delete"
-      | "list"
-      | "group"
-      | "getRangeOf"
-      | "streamRangeOf"
-    >
-  >;
+  & Pick<S, Extract<keyof S, "set" | "writer" | "delete" | "list">>;
 
 /**
  * Shows values of a store under other keys, for files whose names follow no rule: the
@@ -124,23 +87,17 @@ export type MappedStore<S extends Store = Store> =
  *
  * Keys are mapped once: the target of a key is never mapped again. Writing and deleting
  * a key changes its target, together with the other parts of its chunk. Writers of one
- * shard wait for each other, also if some of them use the keys of the files; in a store
- * without `group`, only if they use the same mapped store.
+ * shard wait for each other, also if some of them use the keys of the files.
  *
  * @param store Any store.
  * @param keys The keys that values are stored under, by the keys to show: an object (as
- * a JSON document holds it) or a `Map`, or a function that returns the key that a value
- * is stored under, and `undefined` for keys that are not mapped. A table may have
- * relative keys, without a leading `/`: they start from `path`, and `../` leads to the
- * folder above.
- * @param options `path`: where relative keys start; `inverse`: the inverse of a function;
- * `showTargets`: whether values also keep their own keys.
+ * a JSON document holds it) or a `Map`. Relative keys, without a leading `/`, start from
+ * `path`, and `../` leads to the folder above.
+ * @param options `path`: where relative keys start; `showTargets`: whether values also
+ * keep their own keys.
  * @returns The store. Changing a target by its own key is a `RangeError`, unless targets
- * are shown. With a function, its methods reject with a `RangeError` if the function
- * returns an invalid key or `inverse` is not its inverse, and `list` with a `TypeError`
- * if there is no `inverse`.
- * @throws {TypeError} If `store` is not a store, if `keys` is not one of the forms above,
- * or if `inverse` is given for a table.
+ * are shown.
+ * @throws {TypeError} If `store` is not a store, or `keys` is not one of the forms above.
  * @throws {RangeError} If a key of a table is invalid or is mapped twice, or if two keys
  * have the same target.
  *
@@ -188,77 +145,45 @@ export type MappedStore<S extends Store = Store> =
  */
 export function mapKeys<S extends Store>(
   store: S,
-  keys: KeyTable | KeyFunction,
+  keys: KeyTable,
   options: MapKeysOptions = {},
 ): MappedStore<S> {
   assertStore(store);
   checkOptions(options, OPTIONS, "mapKeys");
-  const { path = "", inverse, showTargets = false } = options;
-  if (typeof keys !== "function" && inverse !== undefined) {
-    throw new TypeError(
-      `Expected "inverse" beside a function alone: a table has its own inverse`,
-    );
-  }
-  const mapping = typeof keys === "function"
-    ? functionMapping(keys, inverse)
-    : tableMapping(keys, path);
-
-  /** Returns the key that a value is stored under; `undefined` for a key that is not shown. */
-  function targetOf(key: StoreKey): StoreKey | undefined {
-    assertStoreKey(key);
-    const target = mapping.targetOf(key);
-    if (target !== undefined || showTargets) return target ?? key;
-    return mapping.sourceOf(key) === undefined ? key : undefined;
-  }
-
-  /** Returns the key that a value is stored under, and refuses a key that is not shown. */
-  function targetToChange(key: StoreKey): StoreKey {
-    const target = targetOf(key);
-    if (target !== undefined) return target;
-    throw new RangeError(
-      `Key ${describe(key)} is not shown, since ${
-        describe(mapping.sourceOf(key))
-      } is mapped to it: change that key instead`,
-    );
-  }
-
-  const mapped = forwardingStore(store, {
-    name: "mapKeys",
+  const { path = "", showTargets = false } = options;
+  const table = parseTable(keys, path);
+  const { targets, sources } = table;
+  const below = backendOf(store);
+  const view = viewBackend(below, {
     placeToRead(key) {
-      const target = targetOf(key);
-      return target && { store, key: target };
+      const target = targets.get(key);
+      const isHidden = target === undefined && !showTargets && sources.has(key);
+      return isHidden ? undefined : { backend: below, key: target ?? key };
     },
-    placeToChange: (key) => ({ store, key: targetToChange(key) }),
+    placeToChange(key) {
+      const target = targets.get(key);
+      if (target === undefined && !showTargets && sources.has(key)) {
+        throw new RangeError(
+          `Key ${describe(key)} is not shown, since ${
+            describe(sources.get(key))
+          } is mapped to it: change that key instead`,
+        );
+      }
+      return { backend: below, key: target ?? key };
+    },
     list: (prefix, options) =>
-      listMapped(store, mapping, showTargets, prefix, options),
-    group(key, keys) {
-      const shown = keys.map(targetOf).filter((target) => target !== undefined);
-      // Stores that show the values under other keys have the same lock, that of the
-      // target.
-      const below = store.group!(targetOf(key) ?? key, shown);
-      return mappedGroup(below, keys, { targetOf, targetToChange });
-    },
+      listMapped(below, table, showTargets, prefix, options),
   });
-  if (store.writer) {
-    mapped.writer = async (key, options) =>
-      await store.writer!(targetToChange(key), options);
-  }
-  const { getRangeOf, streamRangeOf } = store;
-  if (getRangeOf) {
-    mapped.getRangeOf = async (version, key, range, options) => {
-      const target = targetOf(key);
-      return target &&
-        await getRangeOf.call(store, version, target, range, options);
-    };
-  }
-  if (streamRangeOf) {
-    mapped.streamRangeOf = async (version, key, range, options) => {
-      const target = targetOf(key);
-      return target &&
-        await streamRangeOf.call(store, version, target, range, options);
-    };
-  }
-  return mapped as Store as MappedStore<S>;
+  const toString = () => `mapKeys(${describeStore(store)})`;
+  return storeOf(view, toString) as Store as MappedStore<S>;
+}
+
+/** A table of keys, in both directions. */
+interface ParsedTable {
+  /** The targets of keys, by the keys that are shown. */
+  readonly targets: ReadonlyMap<StoreKey, StoreKey>;
+  /** The keys that are shown, by their targets. */
+  readonly sources: ReadonlyMap<StoreKey, StoreKey>;
 }
 
 /**
@@ -267,37 +192,27 @@ export function mapKeys<S extends Store>(
  * @param showTargets Whether values are also listed by the keys that they are stored under.
  */
 async function* listMapped(
-  store: Store,
-  mapping: KeyMapping,
+  below: Backend,
+  { targets, sources }: ParsedTable,
   showTargets: boolean,
   prefix: StoreKey,
   options: StoreOptions | undefined,
 ): AsyncGenerator<StoreKey> {
-  assertStorePrefix(prefix);
-  if (!mapping.hasSources) {
-    throw new TypeError(
-      'Cannot list keys that a function maps: expected its inverse, the option "inverse" of mapKeys',
-    );
-  }
-  const { entries } = mapping;
-  // The sources of a function are unknown, so that any key may be a target.
-  const listed = entries === undefined ? "/" : prefix;
-  for await (const key of store.list!(listed, options)) {
-    const source = mapping.sourceOf(key);
+  for await (const key of below.list!(prefix, options)) {
+    const source = sources.get(key);
     if (source?.startsWith(prefix)) yield source;
-    const isShown = mapping.targetOf(key) === undefined &&
-      (source === undefined || showTargets);
-    if (isShown && key.startsWith(prefix)) yield key;
+    const isShown = !targets.has(key) && (source === undefined || showTargets);
+    if (isShown) yield key;
   }
   const outside = new Set<StoreKey>();
-  for (const [source, target] of entries ?? []) {
+  for (const [source, target] of targets) {
     if (source.startsWith(prefix) && !target.startsWith(prefix)) {
       outside.add(target);
     }
   }
   if (outside.size === 0) return;
-  for await (const key of store.list!(sharedPrefix(outside), options)) {
-    if (outside.has(key)) yield mapping.sourceOf(key)!;
+  for await (const key of below.list!(sharedPrefix(outside), options)) {
+    if (outside.has(key)) yield sources.get(key)!;
   }
 }
 
@@ -311,73 +226,12 @@ function sharedPrefix(keys: Iterable<StoreKey>): StoreKey {
   return shared as StoreKey;
 }
 
-/** Returns a group of values under the keys that a store of mapped keys shows. */
-function mappedGroup(
-  below: StoreGroup,
-  keys: readonly StoreKey[],
-  { targetOf, targetToChange }: {
-    targetOf(key: StoreKey): StoreKey | undefined;
-    targetToChange(key: StoreKey): StoreKey;
-  },
-): StoreGroup {
-  const valuesOver = (values: GroupValues): GroupValues => ({
-    ...forwardingStore(values, {
-      placeToRead(key) {
-        assertInGroup(keys, key);
-        const target = targetOf(key);
-        return target && { store: values, key: target };
-      },
-      placeToChange: (key) => ({ store: values, key: targetToChange(key) }),
-    }),
-    version(key) {
-      // Groups over other groups also tell the versions of parts of their values.
-      const target = targetOf(key);
-      return target && values.version(target);
-    },
-  });
-  const group = forwardingGroup(below, {
-    values: valuesOver,
-    writer: (writer) => ({
-      set: (key, bytes) => writer.set(targetToChange(key), bytes),
-      writer: (key) => writer.writer(targetToChange(key)),
-      close: () => writer.close(),
-      abort: (reason) => writer.abort(reason),
-    }),
-    assertChangeable: () => keys.forEach(targetToChange),
-  });
-  if (keys.some((key) => targetOf(key) !== undefined)) return group;
-  // The group below has no keys, and is not asked.
-  const nothing = valuesOver(NO_VALUES);
-  return { ...group, read: (task) => task(nothing) };
-}
-
-/** The values of a group of which no key is shown. */
-const NO_VALUES: GroupValues = {
-  get: () => Promise.resolve(undefined),
-  getRange: () => Promise.resolve(undefined),
-  stream: () => Promise.resolve(undefined),
-  size: () => Promise.resolve(undefined),
-  version: () => undefined,
-};
-
-/** A map of keys to other keys, in both directions. */
-interface KeyMapping {
-  /** Returns the target of a key; `undefined` for a key that is not mapped. */
-  targetOf(key: StoreKey): StoreKey | undefined;
-  /** Returns the key that is mapped to a target; `undefined` for other keys. */
-  sourceOf(target: StoreKey): StoreKey | undefined;
-  /** Whether `sourceOf` knows all targets. */
-  readonly hasSources: boolean;
-  /** All mapped keys and their targets, if they are known. */
-  readonly entries: ReadonlyMap<StoreKey, StoreKey> | undefined;
-}
-
 /**
  * Parses a table of keys.
  *
  * @param path The folder of relative keys.
  */
-function tableMapping(table: KeyTable, path: string): KeyMapping {
+function parseTable(table: KeyTable, path: string): ParsedTable {
   const folder = arrayRoot(path);
   const targets = new Map<StoreKey, StoreKey>();
   const sources = new Map<StoreKey, StoreKey>();
@@ -392,83 +246,23 @@ function tableMapping(table: KeyTable, path: string): KeyMapping {
       );
     }
     const other = sources.get(target);
-    if (other !== undefined) throw ambiguous(target, other, source);
+    if (other !== undefined) {
+      throw new RangeError(
+        `Keys ${describe(other)} and ${describe(source)} are both mapped to ${
+          describe(target)
+        }, expected a target for each`,
+      );
+    }
     targets.set(source, target);
     sources.set(target, source);
   }
-  return {
-    targetOf: (key) => targets.get(key),
-    sourceOf: (target) => sources.get(target),
-    hasSources: true,
-    entries: targets,
-  };
-}
-
-/**
- * Returns the mapping of a function.
- *
- * @param inverse The inverse of the function. Without it, targets are not known as such.
- */
-function functionMapping(
-  map: KeyFunction,
-  inverse: KeyFunction | undefined,
-): KeyMapping {
-  const call = (convert: KeyFunction, key: StoreKey) => {
-    const converted = convert(key);
-    if (converted === undefined || converted === key) return undefined;
-    assertStoreKey(converted);
-    return converted;
-  };
-  return {
-    targetOf(key) {
-      const target = call(map, key);
-      if (target === undefined || inverse === undefined) return target;
-      const source = call(inverse, target);
-      if (source === key) return target;
-      throw source === undefined
-        ? notInverse(target, source, key)
-        : ambiguous(target, source, key);
-    },
-    sourceOf(target) {
-      const source = inverse && call(inverse, target);
-      if (source === undefined) return undefined;
-      const found = call(map, source);
-      if (found !== target) throw notInverse(source, found, target);
-      return source;
-    },
-    hasSources: inverse !== undefined,
-    entries: undefined,
-  };
-}
-
-function ambiguous(
-  target: StoreKey,
-  first: StoreKey,
-  second: StoreKey,
-): RangeError {
-  return new RangeError(
-    `Keys ${describe(first)} and ${describe(second)} are both mapped to ${
-      describe(target)
-    }, expected a target for each`,
-  );
-}
-
-function notInverse(
-  key: StoreKey,
-  found: StoreKey | undefined,
-  expected: StoreKey,
-): RangeError {
-  return new RangeError(
-    `The function and its inverse disagree: they map ${describe(expected)} to ${
-      describe(key)
-    }, and that key to ${describe(found)}`,
-  );
+  return { targets, sources };
 }
 
 function pairsOf(table: KeyTable): Iterable<readonly [unknown, unknown]> {
   if (typeof table !== "object" || table === null) {
     throw new TypeError(
-      `Expected a map of keys to keys, an object, a Map or a function, found ${
+      `Expected a map of keys to keys, an object or a Map, found ${
         describe(table)
       }`,
     );

@@ -1,6 +1,5 @@
 /** Stores that show another store in a different form: plain arrays, and other keys. */
 export {
-  type KeyFunction,
   type KeyTable,
   mapKeys,
   type MapKeysOptions,
@@ -19,4 +18,5 @@ export {
   type Translation,
 } from "./translated_arrays.ts";
 export { type ComposedDocument, composeV2Document, v2View } from "./v2_view.ts";
-export { isAnyDocument } from "./view_documents.ts";
+export type { Place, StorePlace } from "./view_backend.ts";
+export { isAnyDocument, isDocument } from "./view_documents.ts";

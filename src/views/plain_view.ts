@@ -53,7 +53,7 @@ import { PlainArray, type Translation } from "./translated_arrays.ts";
  */
 export function plainView<S extends Store>(store: S): PlainStore<S> {
   assertStore(store);
-  return new StoreView(store, PLAIN).toStore({ name: "plainView" });
+  return new StoreView(store, PLAIN).toStore("plainView");
 }
 
 /** The chunk key encoding of every array in a plain view. */

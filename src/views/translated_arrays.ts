@@ -4,19 +4,22 @@ import {
   readDocument,
   unsizedPart,
 } from "../arrays/mod.ts";
-import { DefaultChunkKeyEncoding } from "../chunk_key_encoding/mod.ts";
+import { applyParts } from "../concat_parts/mod.ts";
 import { describe, inDocument } from "../errors/mod.ts";
 import { parseZarrJson } from "../metadata/mod.ts";
 import { copyBytes, isSameBytes } from "../runtime/mod.ts";
 import type { ShardBody } from "../shards/mod.ts";
 import {
   assertStoreKey,
+  type Backend,
+  backendOf,
   describeStore,
-  type Place,
+  hasGroups,
   type Store,
   type StoreKey,
   type StoreOptions,
 } from "../stores/mod.ts";
+import type { StorePlace } from "./view_backend.ts";
 
 /** How a view changes nodes: their documents, and the places of their chunks. */
 export interface Translation {
@@ -59,11 +62,24 @@ export interface TranslatedArray {
    * Returns where a chunk is stored, by its key in the view relative to the array;
    * `undefined` for a key outside the chunk grid.
    */
-  placeOf(plainKey: string): Place | undefined;
+  placeOf(plainKey: string): StorePlace | undefined;
   /** Drops all cached data about chunks, which others may have changed. */
   refresh?(): void;
   /** Lists the keys of all values that the view shows in the array. */
   list(options: StoreOptions | undefined): AsyncIterable<StoreKey>;
+}
+
+/** What a store has at a root, as it was read last. */
+interface CachedNode {
+  /** The document; `undefined` while it is read for the first time. */
+  bytes?: Uint8Array;
+  /** The array of the document; `undefined` for a node that is shown as it is stored. */
+  array?: TranslatedArray | undefined;
+  /** Whether `array` belongs to `bytes`. */
+  isOpened: boolean;
+  opening?: Promise<TranslatedArray | undefined> | undefined;
+  /** Whether the document was read through the view since the array was opened the last time. */
+  isRead: boolean;
 }
 
 /**
@@ -73,12 +89,7 @@ export interface TranslatedArray {
 export class TranslatedArrays {
   readonly #store: Store;
   readonly #translation: Translation;
-  readonly #known = new Map<string, TranslatedArray | "as shown">();
-  readonly #pending = new Map<string, Promise<TranslatedArray | undefined>>();
-  /** The bytes of each array's document when it was last read. */
-  readonly #documents = new Map<string, Uint8Array>();
-  /** The arrays whose document was read since they were opened the last time. */
-  readonly #read = new Set<string>();
+  readonly #nodes = new Map<string, CachedNode>();
   #changes = 0;
 
   constructor(store: Store, translation: Translation) {
@@ -93,48 +104,27 @@ export class TranslatedArrays {
   at(
     root: string,
   ): TranslatedArray | undefined | Promise<TranslatedArray | undefined> {
-    const known = this.#known.get(root);
-    if (known === undefined) return this.#loadOnce(root);
-    return known === "as shown" ? undefined : known;
+    const node = this.#nodes.get(root);
+    if (node?.isOpened) return node.array;
+    return node?.opening ?? this.#open(root);
   }
 
   /** Returns the translated array at a root if it is cached. */
   known(root: string): TranslatedArray | undefined {
-    const known = this.#known.get(root);
-    return typeof known === "object" ? known : undefined;
+    return this.#nodes.get(root)?.array;
   }
 
   /** Reads the stored document of a node, or returns the one that its array was made of; `undefined` if there is none. */
   async document(root: string): Promise<unknown> {
     await this.at(root);
-    const bytes = this.#documents.get(root);
+    const bytes = this.#nodes.get(root)?.bytes;
     return bytes && parseZarrJson(bytes);
   }
 
   /** Whether a cached node is shown as it is stored. */
   isPlain(root: string): boolean {
-    return this.#known.get(root) === "as shown";
-  }
-
-  /** Loads an array, or waits for the load that is under way. */
-  #loadOnce(root: string): Promise<TranslatedArray | undefined> {
-    const earlier = this.#pending.get(root);
-    if (earlier !== undefined) return earlier;
-    const isLatest = () => this.#pending.get(root) === loading;
-    const loading = this.#load(root).then(({ found, bytes }) => {
-      if (isLatest() && bytes !== undefined) {
-        this.#known.set(root, found ?? "as shown");
-        this.#documents.set(root, bytes);
-      }
-      return found;
-    }, (error) => {
-      if (isLatest()) this.#documents.delete(root);
-      throw error;
-    }).finally(() => {
-      if (isLatest()) this.#pending.delete(root);
-    });
-    this.#pending.set(root, loading);
-    return loading;
+    const node = this.#nodes.get(root);
+    return node?.isOpened === true && node.array === undefined;
   }
 
   /** The number of documents that were written or deleted through the view. */
@@ -145,14 +135,13 @@ export class TranslatedArrays {
   /**
    * Caches the bytes of an array's document that a user of the view has read. If the
    * bytes differ from the cached ones, another program has changed the array, and the
-   * array is loaded again.
+   * array is opened again.
    */
   cacheDocument(root: string, bytes: Uint8Array): void {
-    const known = this.#known.get(root);
-    if (this.#update(root, bytes) && typeof known === "object") {
-      known.refresh?.();
-    }
-    this.#read.add(root);
+    const isSame = this.#take(root, bytes);
+    const node = this.#nodes.get(root)!;
+    if (isSame) node.array?.refresh?.();
+    node.isRead = true;
   }
 
   /**
@@ -160,7 +149,9 @@ export class TranslatedArrays {
    * the view has kept the document, and the view reads it again with the next chunk.
    */
   noteOpened(root: string): void {
-    if (!this.#read.delete(root)) this.delete(root);
+    const node = this.#nodes.get(root);
+    if (node?.isRead) node.isRead = false;
+    else this.delete(root);
   }
 
   /** Reads an array's document again, and returns the array as it is now. */
@@ -169,17 +160,14 @@ export class TranslatedArrays {
     const bytes = await readDocument(this.#store, documentOf(root));
     if (this.#changes === changes) {
       if (bytes === undefined) this.delete(root);
-      else this.#update(root, bytes);
+      else this.#take(root, bytes);
     }
     return await this.at(root);
   }
 
   /** Removes an array from the cache. */
   delete(root: string): void {
-    this.#known.delete(root);
-    this.#pending.delete(root);
-    this.#documents.delete(root);
-    this.#read.delete(root);
+    this.#nodes.delete(root);
   }
 
   /** Removes an array whose document is written or deleted through the view. */
@@ -189,32 +177,42 @@ export class TranslatedArrays {
   }
 
   /** Caches the bytes of a document. Returns whether they are the cached ones. */
-  #update(root: string, bytes: Uint8Array): boolean {
-    const earlier = this.#documents.get(root);
-    if (earlier !== undefined && isSameBytes(earlier, bytes)) return true;
-    this.#known.delete(root);
-    this.#pending.delete(root);
-    this.#documents.set(root, copyBytes(bytes));
+  #take(root: string, bytes: Uint8Array): boolean {
+    const node = this.#nodes.get(root);
+    if (node?.bytes && isSameBytes(node.bytes, bytes)) return true;
+    this.#nodes.set(root, {
+      bytes: copyBytes(bytes),
+      isOpened: false,
+      isRead: node?.isRead ?? false,
+    });
     return false;
   }
 
-  async #load(root: string): Promise<Loaded> {
-    const document = documentOf(root);
-    const bytes = this.#documents.get(root) ??
-      await readDocument(this.#store, document);
-    const found = bytes && inDocument(
-      document,
-      describeStore(this.#store),
-      () => this.#translation.open(this.#store, root, parseZarrJson(bytes)),
-    );
-    return { found, bytes };
+  /** Opens an array, for all callers that wait for it. */
+  #open(root: string): Promise<TranslatedArray | undefined> {
+    const node: CachedNode = this.#nodes.get(root) ??
+      { isOpened: false, isRead: false };
+    this.#nodes.set(root, node);
+    const open = async () => {
+      const key = documentOf(root);
+      const bytes = node.bytes ?? await readDocument(this.#store, key);
+      if (bytes === undefined) return undefined;
+      node.array = inDocument(
+        key,
+        describeStore(this.#store),
+        () => this.#translation.open(this.#store, root, parseZarrJson(bytes)),
+      );
+      node.bytes = bytes;
+      node.isOpened = true;
+      return node.array;
+    };
+    node.opening = open().finally(() => {
+      node.opening = undefined;
+      const isKept = node.isOpened || this.#nodes.get(root) !== node;
+      if (!isKept) this.delete(root);
+    });
+    return node.opening;
   }
-}
-
-/** A document's bytes, and its array if the array is translated. */
-interface Loaded {
-  readonly found: TranslatedArray | undefined;
-  readonly bytes: Uint8Array | undefined;
 }
 
 function documentOf(root: string): StoreKey {
@@ -272,23 +270,26 @@ export function outsideGrid(
   );
 }
 
-const PLAIN_ENCODING = /* @__PURE__ */ new DefaultChunkKeyEncoding();
-
 /** Shows an array with other keys or with parts under `default` keys and without parts. */
 export class PlainArray implements TranslatedArray {
   readonly root: string;
-  /** The store of whole chunks. */
-  readonly store: Store;
-  /** The store of parts. */
-  readonly #parts: Store;
-  /** What the metadata of the array says. */
   readonly array: ParsedArray;
+  /** The backend of whole chunks. */
+  readonly backend: Backend;
+  readonly #parts: Store;
+  #store: Store | undefined;
 
+  /** @param store The store that holds the array. */
   constructor(store: Store, root: string, array: ParsedArray) {
     this.root = root;
-    this.#parts = store;
     this.array = array;
-    this.store = chunksOf(store, root, array);
+    this.backend = chunksOf(backendOf(store), root, array);
+    this.#parts = store;
+  }
+
+  /** The store of whole chunks, until all users of views use backends. */
+  get store(): Store {
+    return this.#store ??= wholeChunks(this.#parts, this.root, this.array);
   }
 
   /** The size of all head parts in bytes; 0 if every part has a size. */
@@ -306,25 +307,31 @@ export class PlainArray implements TranslatedArray {
     return this.array.gridShape;
   }
 
-  placeOf(plainKey: string): Place | undefined {
+  placeOf(plainKey: string): StorePlace | undefined {
     const coordinates = gridCoordinates(plainKey, this.gridShape);
     return coordinates && this.at(coordinates);
   }
 
-  /** Returns the store of whole chunks, and the key of a chunk in it. */
-  at(coordinates: readonly number[]): Place {
+  /** Returns the place of a chunk. */
+  at(coordinates: readonly number[]): StorePlace {
+    const { backend, store } = this;
+    return { backend, store, key: this.keyOf(coordinates) };
+  }
+
+  /** The key that a chunk is stored under. */
+  keyOf(coordinates: readonly number[]): StoreKey {
     const key: StoreKey = `${this.root as StoreKey}/${
       this.array.keys.encode(coordinates)
     }`;
     assertStoreKey(key); // Registered encodings may return any text.
-    return { store: this.store, key };
+    return key;
   }
 
   async *list(options: StoreOptions | undefined): AsyncGenerator<StoreKey> {
     const root: StoreKey = `${this.root as StoreKey}/`;
     for await (const found of this.find(options)) {
       if (typeof found !== "string") {
-        yield `${root}${PLAIN_ENCODING.encode(found)}`;
+        yield `${root}${["c", ...found].join("/")}`;
       } // A chunk of the view hides any other value under its key.
       else if (!isPlainKey(found.slice(root.length))) yield found;
     }
@@ -335,8 +342,19 @@ export class PlainArray implements TranslatedArray {
     options: StoreOptions | undefined,
   ): AsyncGenerator<number[] | StoreKey> {
     const root: StoreKey = `${this.root as StoreKey}/`;
-    for await (const key of this.store.list!(root, options)) {
+    for await (const key of this.backend.list!(root, options)) {
       yield this.array.coordinatesOf(key.slice(root.length)) ?? key;
     }
   }
+}
+
+/** A store of whole chunks. Shards of one object are changed through groups, where the store has some. */
+function wholeChunks(store: Store, root: string, array: ParsedArray): Store {
+  const { hasParts, parts, chunk } = array;
+  if (!hasParts && !(chunk.shard && hasGroups(store))) return store;
+  return applyParts(hasParts ? [parts] : [], store, {
+    isChunkKey: (key) =>
+      key.startsWith(`${root}/`) &&
+      array.coordinatesOf(key.slice(root.length + 1)) !== undefined,
+  });
 }

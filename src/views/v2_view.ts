@@ -1,4 +1,4 @@
-import { readDocument } from "../arrays/mod.ts";
+import { hasDocument, readDocument } from "../arrays/mod.ts";
 import {
   BOOLEAN,
   checkOptions,
@@ -21,27 +21,19 @@ import {
 } from "../metadata/mod.ts";
 import { runConcurrently } from "../runtime/mod.ts";
 import {
-  assertInGroup,
   assertStore,
-  assertStorePrefix,
+  type Backend,
+  backendOf,
   describeStore,
-  type Forwarding,
-  forwardingStore,
-  type GroupValues,
-  hasGroups,
   keyProblem,
-  readRange,
-  readSize,
-  readStream,
-  readValue,
-  remove,
   type Store,
-  type StoreGroup,
   type StoreKey,
+  storeOf,
   type StoreOptions,
-  write,
 } from "../stores/mod.ts";
 import type { PlainStore } from "./store_view.ts";
+import { documentBackend } from "./document_backend.ts";
+import { viewBackend } from "./view_backend.ts";
 import { isAnyDocument, isDocument } from "./view_documents.ts";
 
 /**
@@ -110,49 +102,37 @@ export function v2View<S extends Store>(
 ): PlainStore<S> {
   assertStore(store);
   checkOptions(options, { fillValueAttribute: BOOLEAN }, "v2View");
-  const shown = {
-    get: (key: StoreKey, readOptions?: StoreOptions) =>
-      read(store, key, readOptions, options),
-  };
-  const forwarding: Forwarding = {
-    name: "v2View",
-    placeToRead: (key) => ({ store: isAnyDocument(key) ? shown : store, key }),
-    placeToChange: (key) => ({ store, key }),
-    async write(key, place, value, options) {
-      await assertChangeable(store, key, options);
-      await write(place.store, key, value, options);
-    },
-    async delete(key, place, options) {
-      await assertChangeable(store, key, options);
-      await remove(place.store, key, options);
-    },
-    list: (prefix, options) => list(store, prefix, options),
-    group: (key, keys) =>
-      keys.some(isAnyDocument)
-        ? documentGroup(store, shown, keys)
-        : store.group!(key, keys),
-  };
-  const view = forwardingStore(store, forwarding);
-  if (hasGroups(store)) {
-    for (const name of ["getRangeOf", "streamRangeOf"] as const) {
-      if (typeof store[name] !== "function") continue;
-      Object.assign(view, { [name]: store[name].bind(store) });
-    }
-  }
-  return view as PlainStore<S>;
+  const below = backendOf(store);
+  const documents = documentBackend(store, below, {
+    show: (key, own, storeOptions) =>
+      shownDocument(store, key, own, storeOptions, options),
+    toStored: (_, bytes) => Promise.resolve(bytes),
+    assertChangeable: (key, options) => assertChangeable(store, key, options),
+  });
+  const placeOf = (key: StoreKey) => ({
+    backend: isAnyDocument(key) ? documents : below,
+    key,
+  });
+  const view = viewBackend(below, {
+    placeToRead: placeOf,
+    placeToChange: placeOf,
+    list: (prefix, options) => list(store, below, prefix, options),
+  });
+  const toString = () => `v2View(${describeStore(store)})`;
+  return storeOf(view, toString) as Store as PlainStore<S>;
 }
 
 const DOCUMENT = "/zarr.json";
 
-/** Reads a document as the view shows it; `undefined` for all documents of Zarr v2. */
-async function read(
+/** Returns a document as the view shows it; `undefined` for all documents of Zarr v2. */
+async function shownDocument(
   store: Store,
   key: StoreKey,
+  own: Uint8Array | undefined,
   options: StoreOptions | undefined,
   settings: ComposeSettings,
 ): Promise<Uint8Array | undefined> {
   if (isV2Document(key)) return undefined;
-  const own = await readDocument(store, key, options);
   if (own !== undefined) return own;
   const composed = await composeV2Document(
     store,
@@ -279,10 +259,10 @@ async function withOwnDocuments(
 /** Lists a store: one `zarr.json` for each node of Zarr v2, and no documents of Zarr v2. */
 async function* list(
   store: Store,
+  below: Backend,
   prefix: StoreKey,
   options: StoreOptions | undefined,
 ): AsyncGenerator<StoreKey> {
-  assertStorePrefix(prefix);
   const ownFolder = folderOf(prefix);
   const isOwn = prefix !== `${ownFolder}/` &&
     `${ownFolder}${DOCUMENT}`.startsWith(prefix);
@@ -290,7 +270,7 @@ async function* list(
   if (isOwn && await isV2Node(store, ownFolder, options)) {
     yield `${ownFolder as StoreKey}${DOCUMENT}`;
   }
-  for await (const key of store.list!(prefix, options)) {
+  for await (const key of below.list!(prefix, options)) {
     if (!isV2Document(key)) yield key;
     else if (/\.z(?:array|group)$/.test(key)) {
       const folder = folderOf(key);
@@ -315,7 +295,7 @@ async function hasAny(
 ): Promise<boolean> {
   for (const name of names) {
     const key = `${folder}${name}` as StoreKey;
-    if (await readSize(store, key, options) !== undefined) return true;
+    if (await hasDocument(store, key, options)) return true;
   }
   return false;
 }
@@ -344,26 +324,6 @@ async function assertChangeable(
       describe(key)
     }, a document of a Zarr v2 node, through a view that shows the node as Zarr v3; migrate gives nodes a zarr.json`,
   );
-}
-
-/** A group of values with documents, which can be read. */
-function documentGroup(
-  store: Store,
-  shown: Store,
-  keys: readonly StoreKey[],
-): StoreGroup {
-  const at = (key: StoreKey) => {
-    assertInGroup(keys, key);
-    return isAnyDocument(key) ? shown : store;
-  };
-  const values: GroupValues = {
-    get: (key, options) => readValue(at(key), key, options),
-    getRange: (key, range, options) => readRange(at(key), key, range, options),
-    stream: (key, options) => readStream(at(key), key, options),
-    size: (key, options) => readSize(at(key), key, options),
-    version: () => undefined,
-  };
-  return { read: (task) => task(values) };
 }
 
 /** The prefix of the keys beside a document, without a last `/`. */

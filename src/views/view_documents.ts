@@ -1,4 +1,4 @@
-import { readDocument } from "../arrays/mod.ts";
+import { hasDocument, readDocument } from "../arrays/mod.ts";
 import { inDocument, MetadataError } from "../errors/mod.ts";
 import {
   changeNodes,
@@ -16,14 +16,11 @@ import {
 } from "../metadata/mod.ts";
 import { runConcurrently } from "../runtime/mod.ts";
 import {
-  assertStoreKey,
   describeStore,
   keyProblem,
-  readSize,
   type Store,
   type StoreKey,
   type StoreOptions,
-  write,
 } from "../stores/mod.ts";
 import type { TranslatedArrays, Translation } from "./translated_arrays.ts";
 
@@ -41,29 +38,48 @@ export interface View {
 
 /** Reads a document of a view, also one of Zarr v2, and converts it to the one that is shown. */
 export async function readViewDocument(
-  { store, translation, arrays }: View,
+  view: View,
   key: StoreKey,
   options: StoreOptions | undefined,
 ): Promise<Uint8Array | undefined> {
+  const { store, arrays } = view;
   if (isV2Document(key)) return await readV2Document(store, key, options);
   const { changes } = arrays;
   const bytes = await readDocument(store, key, options);
+  const root = rootOf(key);
   const isLatest = arrays.changes === changes;
-  if (isLatest && bytes === undefined) arrays.delete(rootOf(key));
+  if (bytes === undefined) {
+    if (isLatest) arrays.delete(root);
+    return undefined;
+  }
+  return shownDocument(view, key, bytes, (document) => {
+    if (!isLatest) return;
+    // The chunks of the array need no second read.
+    if (isArrayDocument(document)) arrays.cacheDocument(root, bytes);
+    else arrays.delete(root);
+  });
+}
+
+/**
+ * Converts a stored document to the one that is shown.
+ *
+ * @param note Called with the stored document.
+ */
+export function shownDocument(
+  { store, translation }: View,
+  key: StoreKey,
+  bytes: Uint8Array,
+  note?: (document: unknown) => void,
+): Uint8Array {
   const show = (document: unknown) => {
-    if (isLatest) {
-      // The chunks of the array need no second read.
-      if (isArrayDocument(document)) arrays.cacheDocument(rootOf(key), bytes!);
-      else arrays.delete(rootOf(key));
-    }
+    note?.(document);
     translation.check?.(withNumbers(document));
     return changeNodes(
       document,
       (node, path) => shownNode(translation, node, path),
     );
   };
-  return bytes &&
-    inDocument(key, describeStore(store), () => showZarrJson(bytes, show));
+  return inDocument(key, describeStore(store), () => showZarrJson(bytes, show));
 }
 
 /** Converts the document of a node; `undefined` for one in consolidated metadata that is not understood, so that the node's own document is read. */
@@ -83,7 +99,6 @@ function shownNode(
 
 /** Whether a key is that of a document, `…/zarr.json`. */
 export function isDocument(key: StoreKey): boolean {
-  assertStoreKey(key);
   return key.endsWith(DOCUMENT);
 }
 
@@ -97,52 +112,60 @@ export function rootOf(key: StoreKey): string {
   return key.slice(0, key.lastIndexOf("/"));
 }
 
-/** Converts a document of a view to the one that is stored, and writes it. */
-export async function writeViewDocument(
-  { store, translation, arrays }: View,
+/** The key of the `zarr.json` beside a document of Zarr v2. */
+export function keyBeside(key: StoreKey): StoreKey {
+  return `${rootOf(key) as StoreKey}${DOCUMENT}`;
+}
+
+/**
+ * Converts a document of a view to the one that is stored.
+ *
+ * @param stored The document that it replaces.
+ */
+export async function storedDocument(
+  { store, translation }: View,
   key: StoreKey,
   bytes: Uint8Array,
+  stored: Uint8Array | undefined,
   options: StoreOptions | undefined,
-): Promise<void> {
-  options?.signal?.throwIfAborted();
+): Promise<Uint8Array> {
   const storeName = describeStore(store);
-  const document = inDocument(
-    key,
-    storeName,
-    () => parseZarrJson(bytes),
-  );
-  const stored = new Map<string, unknown>();
+  const document = inDocument(key, storeName, () => parseZarrJson(bytes));
+  const nodes = new Map<string, unknown>();
   for (const path of nodePaths(document)) {
-    stored.set(path, await storedDocument(store, rootOf(key), path, options));
+    const below = path === "" ? stored : await documentBelow(
+      store,
+      `${rootOf(key)}/${path}${DOCUMENT}`,
+      options,
+    );
+    nodes.set(path, parsedOrNothing(below));
   }
   const toStored = (node: unknown, path: string) =>
-    translation.toStored(node, stored.get(path));
-  const value = inDocument(
+    translation.toStored(node, nodes.get(path));
+  return inDocument(
     key,
     storeName,
     () => changeZarrJson(bytes, (document) => changeNodes(document, toStored)),
   );
-  try {
-    await write(store, key, value, options);
-  } finally {
-    arrays.invalidate(rootOf(key));
-  }
 }
 
-/** Reads the stored document of a node; returns `undefined` for a missing or invalid one. */
-async function storedDocument(
+/** Reads the document of a node below a group; `undefined` also if no node can be there. */
+async function documentBelow(
   store: Store,
-  root: string,
-  path: string,
+  key: string,
   options: StoreOptions | undefined,
-): Promise<unknown> {
-  const key = `${path === "" ? root : `${root}/${path}`}/zarr.json`;
-  if (keyProblem(key.slice(1)) !== undefined) return undefined;
-  const bytes = await readDocument(store, key as StoreKey, options);
+): Promise<Uint8Array | undefined> {
+  return keyProblem(key.slice(1)) === undefined
+    ? await readDocument(store, key as StoreKey, options)
+    : undefined;
+}
+
+/** Parses a stored document; returns `undefined` for one that is not valid, which the write repairs. */
+function parsedOrNothing(bytes: Uint8Array | undefined): unknown {
   try {
     return bytes && parseExactZarrJson(bytes);
   } catch {
-    return undefined; // The write repairs an invalid document.
+    return undefined;
   }
 }
 
@@ -156,18 +179,18 @@ async function readV2Document(
   options: StoreOptions | undefined,
 ): Promise<Uint8Array | undefined> {
   const bytes = await readDocument(store, key, options);
-  if (bytes === undefined || await isBesideDocument(store, key, options)) {
-    return undefined;
-  }
+  const isShown = bytes !== undefined &&
+    !await hasDocument(store, keyBeside(key), options);
+  if (!isShown) return undefined;
   try {
     if (!key.endsWith("/.zmetadata")) {
       return showZarrJson(bytes, (document) => document);
     }
-    const root = key.slice(0, -".zmetadata".length) as StoreKey;
+    const root = rootOf(key) as StoreKey;
     const hidden = new Set<string>();
     await runConcurrently([...v2Folders(bytes)], AT_ONCE, async (folder) => {
-      const beside: StoreKey = `${root}${folder}.zarray`;
-      if (await isBesideDocument(store, beside, options)) hidden.add(folder);
+      const beside: StoreKey = `${root}/${folder}zarr.json`;
+      if (await hasDocument(store, beside, options)) hidden.add(folder);
     });
     const shown = withoutV2Nodes(bytes, (folder) => hidden.has(folder));
     return hasNonFinite(shown)
@@ -177,17 +200,4 @@ async function readV2Document(
     if (error instanceof MetadataError) return bytes; // Bytes that are not JSON are shown as they are stored.
     throw error;
   }
-}
-
-/** Whether a document of Zarr v2 lies beside a `zarr.json`. */
-export async function isBesideDocument(
-  store: Store,
-  key: StoreKey,
-  options: StoreOptions | undefined,
-): Promise<boolean> {
-  const document: StoreKey = `${key.slice(
-    0,
-    key.lastIndexOf("/"),
-  ) as StoreKey}/zarr.json`;
-  return await readSize(store, document, options) !== undefined;
 }

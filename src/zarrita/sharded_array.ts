@@ -10,17 +10,19 @@ import {
   ShardChanges,
   type ShardLayout,
 } from "../shards/mod.ts";
-import type {
-  OwnedReadOptions,
-  Place,
-  Store,
-  StoreKey,
-  StoreOptions,
+import {
+  backendOf,
+  type OwnedReadOptions,
+  type Place,
+  type Store,
+  type StoreKey,
+  type StoreOptions,
 } from "../stores/mod.ts";
 import {
   gridCoordinates,
   isPlainKey,
   PlainArray,
+  type StorePlace,
   type TranslatedArray,
 } from "../views/mod.ts";
 
@@ -97,11 +99,12 @@ export class ShardedArray implements TranslatedArray {
     return this.#shards.headSize;
   }
 
-  placeOf(plainKey: string): Place | undefined {
+  placeOf(plainKey: string): StorePlace | undefined {
     const place = this.locate(plainKey);
     if (place === undefined) return undefined;
     const { key, path } = place;
-    return { store: new InnerChunkStore(this, plainKey, path), key };
+    const store = new InnerChunkStore(this, plainKey, path);
+    return { backend: backendOf(store), store, key };
   }
 
   /**

@@ -30,6 +30,7 @@ import {
 } from "../views/mod.ts";
 import { INNER_CHUNKS } from "./inner_chunk_translation.ts";
 import { InnerChunkStore, ShardedArray } from "./sharded_array.ts";
+import { viewStore } from "./view_store.ts";
 import {
   type ArrayElements,
   type Chunk,
@@ -218,7 +219,7 @@ export function withZarrParts<S extends ZarritaStore>(
   const shownView = new StoreView(below, INNER_CHUNKS);
   const { arrays } = shownView;
   const shown = { store: below, arrays, pool: options.threads };
-  const view = shownView.toStore({
+  const view = viewStore(shownView, {
     read: (place, options) =>
       place.store instanceof InnerChunkStore
         ? place.store.get(place.key, options)

@@ -1,9 +1,9 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import { MemoryStore } from "../../mod.ts";
 import { arrayRoot, chunksOf, parseArray } from "../../src/arrays/mod.ts";
+import { storeOf } from "../../src/stores/mod.ts";
 import { contentsOf, countingBytes } from "../support/bytes.ts";
 import { arrayMetadata, concatParts } from "../support/metadata.ts";
-import { observed, STORE_METHODS } from "../support/observed_store.ts";
 
 Deno.test("chunksOf splits chunks of its array, and no other value", async () => {
   const array = parseArray(arrayMetadata({
@@ -12,7 +12,7 @@ Deno.test("chunksOf splits chunks of its array, and no other value", async () =>
     ],
   }));
   const memory = new MemoryStore();
-  const store = chunksOf(memory, "/x", array);
+  const store = storeOf(chunksOf(memory, "/x", array), () => "") as MemoryStore;
   const others = [
     "/y/c/0/0", // of another array
     "/c/0/0",
@@ -20,8 +20,8 @@ Deno.test("chunksOf splits chunks of its array, and no other value", async () =>
     "/x/c/0/0/0",
     "/x/zarr.json",
   ] as const;
-  for (const key of others) await store.set!(key, countingBytes(3));
-  await store.set!("/x/c/0/0", countingBytes(3));
+  for (const key of others) await store.set(key, countingBytes(3));
+  await store.set("/x/c/0/0", countingBytes(3));
   const contents = await contentsOf(memory);
   assertEquals(
     Object.keys(contents),
@@ -30,52 +30,12 @@ Deno.test("chunksOf splits chunks of its array, and no other value", async () =>
   assertEquals(contents["/x/c/0/0.b"], [1, 2]);
 });
 
-Deno.test("chunksOf changes shards in one object by groups, and other chunks by the store itself", async () => {
-  const sharded = arrayMetadata({
-    codecs: [{
-      name: "sharding_indexed",
-      configuration: {
-        chunk_shape: [1, 1],
-        codecs: [{ name: "bytes" }],
-        index_codecs: [{ name: "bytes", configuration: { endian: "big" } }],
-      },
-    }],
-  });
-  for (
-    const [metadata, methods, isGrouped] of [
-      [sharded, [...STORE_METHODS, "group"], true],
-      [sharded, STORE_METHODS, false],
-      [arrayMetadata({}), [...STORE_METHODS, "group"], false],
-    ] as const
-  ) {
-    const memory = new MemoryStore();
-    const below = observed(memory, () => {}, methods);
-    const changed: string[] = [];
-    const store = chunksOf(
-      {
-        ...below,
-        ...below.group && {
-          group(key, keys) {
-            changed.push(...keys);
-            return below.group!(key, keys);
-          },
-        },
-      },
-      "",
-      parseArray(metadata),
-    );
-    await store.set!("/c/0/0", countingBytes(5));
-    await store.set!("/c/0/0", ReadableStream.from([countingBytes(6)]));
-    assertEquals(await store.get("/c/0/0"), countingBytes(6));
-    assertEquals(await store.size!("/c/0/0"), 6);
-    assertEquals(
-      await store.getRange!("/c/0/0", { offset: 4, length: 9 }),
-      Uint8Array.of(4, 5),
-    );
-    await store.delete!("/c/0/0");
-    assertEquals(await store.get("/c/0/0"), undefined);
-    // Reads of one object need no group.
-    assertEquals(changed, isGrouped ? ["/c/0/0", "/c/0/0", "/c/0/0"] : []);
+Deno.test("chunksOf gives the backend itself for chunks of one object", () => {
+  const memory = new MemoryStore();
+  const parts = concatParts({ key_suffix: "" });
+  for (const storage_transformers of [undefined, [], [parts], [parts, parts]]) {
+    const array = parseArray(arrayMetadata({ storage_transformers }));
+    assertStrictEquals(chunksOf(memory, "/x", array), memory);
   }
 });
 

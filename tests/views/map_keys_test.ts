@@ -2,14 +2,15 @@ import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import {
   FileSystemStore,
-  type KeyFunction,
+  type KeyTable,
   mapKeys,
   type MapKeysOptions,
   MemoryStore,
+  type Store,
   type StoreKey,
 } from "../../mod.ts";
-import { everyUse, listed, readAll, streamOf } from "../stores/store_values.ts";
-import { inTempDir } from "../stores/temp_dir.ts";
+import { backendOf } from "../../src/stores/mod.ts";
+import { listed, readAll, streamOf } from "../stores/store_values.ts";
 import { contentsOf, countingBytes } from "../support/bytes.ts";
 
 const BYTES = countingBytes(9);
@@ -31,20 +32,14 @@ Deno.test("mapKeys shows, lists, writes and deletes what a slow search finds", a
       table,
       fc.subarray(NAMES),
       fc.boolean(),
-      fc.boolean(),
-      async (table, stored, showTargets, isFunction) => {
+      async (table, stored, showTargets) => {
         const below = new MemoryStore();
         for (const key of stored) {
           await below.set(key, new TextEncoder().encode(key));
         }
         const find = (value: StoreKey) =>
           [...table].find(([, target]) => target === value)?.[0];
-        const store = isFunction
-          ? mapKeys(below, (key) => table.get(key), {
-            inverse: (key) => find(key),
-            showTargets,
-          })
-          : mapKeys(below, table, { showTargets });
+        const store = mapKeys(below, table, { showTargets });
         // Where each name leads: undefined for one that is not shown.
         const places = new Map(NAMES.map((name) => {
           const isHidden = find(name) !== undefined && !showTargets;
@@ -82,9 +77,11 @@ Deno.test("mapKeys shows, lists, writes and deletes what a slow search finds", a
                 () => store.set(name, BYTES),
                 () => store.set(name, streamOf(BYTES)),
                 () => store.delete(name),
-                () => store.group(name, [name]).write!(),
-                () => store.group(name, [name]).delete!(),
-                () => store.group(name, [name]).lock!(() => Promise.resolve()),
+                () =>
+                  backendOf(store).update!(
+                    [name],
+                    () => Promise.resolve("keep"),
+                  ),
               ]
             ) await assertRejects(use, RangeError, expected);
             assertEquals(await contentsOf(below), before);
@@ -107,7 +104,7 @@ Deno.test("mapKeys shows, lists, writes and deletes what a slow search finds", a
 
 const FORMS: Record<
   string,
-  [keys: Parameters<typeof mapKeys>[1], options?: MapKeysOptions]
+  [keys: KeyTable, options?: MapKeysOptions]
 > = {
   "a Map": [new Map([["/s/c/0.tif", "/raw/x y.tif"]])],
   "an object of JSON": [JSON.parse('{ "/s/c/0.tif": "/raw/x y.tif" }')],
@@ -123,10 +120,6 @@ const FORMS: Record<
   "relative and absolute keys": [
     { "/s/c/0.tif": "../raw/x y.tif" },
     { path: "s" },
-  ],
-  "a function": [
-    (key) => key === "/s/c/0.tif" ? "/raw/x y.tif" : undefined,
-    { inverse: (key) => key === "/raw/x y.tif" ? "/s/c/0.tif" : undefined },
   ],
 };
 
@@ -147,21 +140,10 @@ Deno.test("mapKeys copies the table", async () => {
   assertEquals(await store.get("/a"), BYTES);
 });
 
-Deno.test("mapKeys by a function without its inverse reads, and cannot list", async () => {
-  const below = new MemoryStore([["/b", BYTES]]);
-  const store = mapKeys(below, (key) => key === "/a" ? "/b" : undefined);
-  assertEquals(await store.get("/a"), BYTES);
-  assertEquals(await store.get("/b"), BYTES);
-  await assertRejects(
-    () => listed(store),
-    TypeError,
-    'Cannot list keys that a function maps: expected its inverse, the option "inverse" of mapKeys',
-  );
-});
-
 const REFUSED: [unknown, MapKeysOptions, ErrorConstructor, string][] = [
-  [undefined, {}, TypeError, "a Map or a function, found undefined"],
-  ["/a", {}, TypeError, 'a Map or a function, found "/a"'],
+  [undefined, {}, TypeError, "an object or a Map, found undefined"],
+  ["/a", {}, TypeError, 'an object or a Map, found "/a"'],
+  [() => "/a", {}, TypeError, "an object or a Map, found a function"],
   [["/a", "/b"], {}, TypeError, "strings, found the key 0"],
   [{ a: 1 }, {}, TypeError, "strings, found the key 1"],
   [new Map([[1, "/a"]]), {}, TypeError, "strings, found the key 1"],
@@ -205,18 +187,12 @@ const REFUSED: [unknown, MapKeysOptions, ErrorConstructor, string][] = [
     RangeError,
     'Path "s//t" holds an empty segment',
   ],
-  [
-    { "a": "b" },
-    { inverse: (key) => key },
-    TypeError,
-    'Expected "inverse" beside a function alone',
-  ],
 ];
 
 Deno.test("mapKeys refuses tables with errors that name the keys", () => {
   for (const [keys, options, type, message] of REFUSED) {
     assertThrows(
-      () => mapKeys(new MemoryStore(), keys as KeyFunction, options),
+      () => mapKeys(new MemoryStore(), keys as KeyTable, options),
       type,
       message,
     );
@@ -228,38 +204,6 @@ Deno.test("mapKeys refuses tables with errors that name the keys", () => {
   );
 });
 
-const BAD_FUNCTIONS: [KeyFunction, KeyFunction | undefined, string][] = [
-  [() => "x" as StoreKey, undefined, 'Key "x" does not start with "/"'],
-  [() => "/c/../x", undefined, 'holds the segment ".."'],
-  [
-    () => "/x",
-    () => "/other",
-    'Keys "/other" and "/k" are both mapped to "/x"',
-  ],
-  [
-    (key) => key === "/k" ? "/x" : undefined,
-    () => undefined,
-    'The function and its inverse disagree: they map "/k" to "/x", and that key to undefined',
-  ],
-  [
-    () => undefined,
-    (key) => key === "/k" ? "/x" : undefined,
-    'The function and its inverse disagree: they map "/k" to "/x", and that key to undefined',
-  ],
-];
-
-Deno.test("mapKeys refuses with a RangeError what functions return", async () => {
-  await inTempDir(async (root) => {
-    for (const [map, inverse, message] of BAD_FUNCTIONS) {
-      const below = new FileSystemStore(root);
-      const store = mapKeys(below, map, inverse ? { inverse } : {});
-      for (const use of everyUse(store, "/k")) {
-        await assertRejects(use, RangeError, message);
-      }
-    }
-  });
-});
-
 Deno.test("mapKeys describes itself by the store below", () => {
   assertEquals(
     String(mapKeys(new FileSystemStore("data"), {})),
@@ -267,4 +211,34 @@ Deno.test("mapKeys describes itself by the store below", () => {
   );
   const store = mapKeys(new MemoryStore(), {});
   assertEquals(Deno.inspect(store), String(store));
+});
+
+Deno.test("mapKeys tells versions of targets, which the store below understands", async () => {
+  const store = new MemoryStore([["/b", BYTES]]);
+  const mapped = mapKeys(store, { "/a": "/b" });
+  const backend = backendOf(mapped);
+  const [version, hidden] = await backend.read(
+    ["/a", "/b"],
+    (values) => Promise.resolve([values.version("/a"), values.version("/b")]),
+  );
+  assertEquals(hidden, undefined);
+  const range = { offset: 8, length: 1 };
+  const read = () =>
+    Promise.all([
+      backend.readOf!(version!, "/a", range),
+      store.readOf(version!, "/b", range),
+    ]);
+  assertEquals(await read(), [Uint8Array.of(8), Uint8Array.of(8)]);
+  assertEquals(await backend.readOf!(version!, "/b", range), undefined);
+  await mapped.set("/a", countingBytes(5));
+  assertEquals(await read(), [undefined, undefined]);
+});
+
+Deno.test("mapKeys maps the keys of a Map, as zarrita takes it", async () => {
+  const files = new Map<StoreKey, Uint8Array>([["/S2A.tif", BYTES]]);
+  const store = mapKeys(files as unknown as Store, { "/c/0": "/S2A.tif" });
+  const range = { offset: 1, length: 2 };
+  assertEquals(await store.getRange("/c/0", range), Uint8Array.of(1, 2));
+  assertEquals(await store.size("/c/0"), 9);
+  assertEquals(store.list, undefined);
 });

@@ -154,14 +154,11 @@ Deno.test("plainView stores other values unchanged, also in the folder of an arr
 Deno.test("plainView cancels a stream that it cannot store", async () => {
   const { stored } = await arrayInParts("a");
   const before = await contentsOf(stored);
-  const view = plainView(observed(stored, ({ method, key }) => {
-    if (method === "set") throw new Error("no space");
+  const view = plainView(observed(stored, ({ key }) => {
     if (key === "/broken/zarr.json") throw new Error("no network");
   }));
   const signal = AbortSignal.abort(new Error("never mind"));
   const cases: [StoreKey, string, AbortSignal?][] = [
-    ["/x", "no space"],
-    ["/b/c/0", "no space"],
     ["/broken/c/0", "no network"],
     ["/a/c/9/9", "outside the chunk grid"],
     ["/a//c", "empty segment"],

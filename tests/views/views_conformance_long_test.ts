@@ -1,8 +1,11 @@
+/** All views pass the suite of stores, over every kind of store. */
 import {
   ArrayChunks,
+  mapKeys,
   plainView,
   type Store,
   type StoreKey,
+  v2View,
 } from "../../mod.ts";
 import { testStore } from "../stores/conformance.ts";
 import { encodeJson } from "../support/documents.ts";
@@ -10,34 +13,49 @@ import { IN_PARTS } from "../support/in_parts.ts";
 import { arrayMetadata, concatParts } from "../support/metadata.ts";
 import { STORES } from "./every_store.ts";
 
-for (const [name, { lacks, open }] of Object.entries(STORES)) {
-  testStore(`plainView of ${name} without arrays`, async () => {
-    const opened = await open();
-    return { ...opened, store: plainView(opened.store) };
-  }, { lacks });
-}
+/** Targets beside, above and below the keys, and two keys that change places. */
+const TABLE = new Map<StoreKey, StoreKey>([
+  ["/c/0/0", "/S2A_T32TMT_B04.tif"],
+  ["/c/0/1", "/raw/S2A_T32TMT_B08.tif"],
+  ["/c/0/10", "/c/0/x"],
+  ["/c/1/0", "/x/y/c/0/1"],
+  ["/x/y/c/0/1", "/c/1/0"],
+]);
 
 /** Arrays whose chunks have the keys that the suite uses. */
-const ARRAYS: Record<string, Record<string, unknown>> = {
-  "other keys": { chunk_key_encoding: "v2" },
-  "parts and other keys": IN_PARTS,
-  "parts in parts": {
+const ARRAYS: Record<
+  string,
+  [
+    changes: Record<string, unknown>,
+    sizes?: { smallest?: number; boundaries?: number[] },
+  ]
+> = {
+  "other keys": [{ chunk_key_encoding: "v2" }],
+  "parts and other keys": [IN_PARTS, { smallest: 2 }],
+  "parts in parts": [{
     storage_transformers: [
       concatParts({ key_suffix: ".head", size: 5 }, { key_suffix: ".data" }),
       concatParts({ key_suffix: "-a", size: 1 }, { key_suffix: "-b" }),
     ],
-  },
-};
-const BOUNDARIES: Record<string, number[]> = {
-  "parts in parts": [1, 5, 6],
-};
-const SMALLEST: Record<string, number> = {
-  "parts and other keys": 2,
-  "parts in parts": 6,
+  }, { smallest: 6, boundaries: [1, 5, 6] }],
 };
 
 for (const [name, { lacks, open }] of Object.entries(STORES)) {
-  for (const [array, changes] of Object.entries(ARRAYS)) {
+  for (const view of [plainView, v2View]) {
+    testStore(`${view.name} of ${name} without arrays`, async () => {
+      const opened = await open();
+      return { ...opened, store: view(opened.store) };
+    }, { lacks });
+  }
+  testStore(`mapKeys of ${name}`, async () => {
+    const opened = await open();
+    return {
+      ...opened,
+      store: mapKeys(opened.store, TABLE),
+      fill: (key, bytes) => opened.fill(TABLE.get(key) ?? key, bytes),
+    };
+  }, { lacks });
+  for (const [array, [changes, sizes]] of Object.entries(ARRAYS)) {
     const metadata = arrayMetadata({ shape: [100, 100], ...changes });
     testStore(
       `plainView of ${name}, the chunks of an array with ${array}`,
@@ -60,11 +78,7 @@ for (const [name, { lacks, open }] of Object.entries(STORES)) {
           },
         };
       },
-      {
-        lacks,
-        smallest: SMALLEST[array] ?? 0,
-        boundaries: BOUNDARIES[array] ?? [],
-      },
+      { lacks, ...sizes },
     );
   }
 }
@@ -75,14 +89,16 @@ for (const [name, { lacks, open }] of Object.entries(STORES)) {
  */
 function withoutDocument(view: Store): Store {
   const keyOf = (key: StoreKey) => key === "/c/0/1/0" ? "/c/0/12" : key;
-  const store: Record<string, unknown> = { ...view };
-  for (const method of ["get", "getRange", "stream", "size", "delete"]) {
+  const store: Record<string, unknown> = {};
+  for (
+    const method of ["get", "getRange", "stream", "size", "set", "delete"]
+  ) {
     const target = view[method as keyof Store] as
       | ((key: StoreKey, ...rest: unknown[]) => unknown)
       | undefined;
     if (!target) continue;
     store[method] = (key: StoreKey, ...rest: unknown[]) =>
-      target(keyOf(key), ...rest);
+      target.call(view, method === "set" ? key : keyOf(key), ...rest);
   }
   if (view.list) {
     store.list = async function* (
