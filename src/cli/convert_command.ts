@@ -24,7 +24,12 @@ import {
   othersOf,
   withUsage,
 } from "./layout_arguments.ts";
-import { assertNoArchive, isInArchive, openSource } from "./open_source.ts";
+import {
+  assertNoArchive,
+  isInArchive,
+  openSource,
+  SOURCE_OPTIONS,
+} from "./open_source.ts";
 import {
   assertPath,
   assertSource,
@@ -50,7 +55,7 @@ import { printJson } from "./outputs.ts";
 const NOT_IN_PLACE: readonly string[] = [
   ...CONTAINER_NAMES,
   ...["resume", "compare", "overwrite"],
-  ...["finish", "share"],
+  ...["finish", "share", "follow-links"],
   ...RECODE_NAMES,
 ];
 
@@ -76,6 +81,7 @@ export const CONVERT: Command = {
     ...RECODE_OPTIONS,
     "--metadata <FILE>": "give one array the layout of this zarr.json",
     ...NODE_OPTIONS,
+    ...SOURCE_OPTIONS,
     "--others <WHAT>":
       "copy: arrays of a group that cannot get the layout are copied unchanged, and listed",
     "--in-place":
@@ -114,7 +120,10 @@ export const CONVERT: Command = {
     if (args.has("in-place")) return await convertFolder(args, io);
     const [from, to] = args.operands as [string, string];
     const target = await openWritableStore(to);
-    const source = await openSource(from, io, { isQuiet: args.has("quiet") });
+    const source = await openSource(from, io, {
+      followLinks: args.has("follow-links"),
+      isQuiet: args.has("quiet"),
+    });
     await assertNoArchive(to);
     await assertTarget(to);
     const recoding = recodingOf(args);

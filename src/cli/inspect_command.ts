@@ -9,7 +9,7 @@ import {
   NODE_OPTIONS,
 } from "./layout_arguments.ts";
 import { bytesText, countText, shapeText } from "./format.ts";
-import { openSource } from "./open_source.ts";
+import { openSource, SOURCE_OPTIONS } from "./open_source.ts";
 import { printJson } from "./outputs.ts";
 
 /** `zarr-parts inspect PATH|URL` */
@@ -22,6 +22,7 @@ export const INSPECT: Command = {
     "--chunk <I,J>": "the chunk to show, with a map of its inner chunks",
     "--sizes": "sum up the lengths of all chunks",
     ...NODE_OPTIONS,
+    ...SOURCE_OPTIONS,
   },
   repeatable: NODE_OPTION_NAMES,
   examples: [
@@ -38,7 +39,10 @@ export const INSPECT: Command = {
         }`,
       );
     }
-    const store = await openSource(place, io, { isQuiet: args.has("quiet") });
+    const store = await openSource(place, io, {
+      followLinks: args.has("follow-links"),
+      isQuiet: args.has("quiet"),
+    });
     const inspection = await inspect(store, "", {
       ...text !== undefined && {
         chunk: text === "" ? [] : text.split(",").map(Number),

@@ -8,7 +8,7 @@ import {
 } from "../stores/mod.ts";
 import { isMembers, parseZarrJson } from "../metadata/mod.ts";
 import { v2View } from "../views/mod.ts";
-import { type Io, UsageError } from "./command.ts";
+import { type Command, type Io, UsageError } from "./command.ts";
 import {
   assertNoDocument,
   assertSource,
@@ -17,8 +17,16 @@ import {
   stateOf,
 } from "./open_store.ts";
 
+/** The options of commands that read a source. */
+export const SOURCE_OPTIONS: Command["options"] = {
+  "--follow-links":
+    "follow symbolic links that lead out of the folder, as folders of DataLad and git-annex have them",
+};
+
 /** How a source is opened. */
 interface SourceOptions {
+  /** Whether symbolic links that lead out of the folder are followed. */
+  readonly followLinks?: boolean;
   /** Whether reads continue with the new archive if the archive is replaced. */
   readonly follow?: boolean;
   /** Whether the note about the folder of an archive that is read is left out. */
@@ -39,10 +47,10 @@ export async function openSource(
   options: SourceOptions = {},
 ): Promise<Source> {
   assertNoDocument(place);
-  const { follow = false, isQuiet = false } = options;
+  const { follow = false, followLinks = false, isQuiet = false } = options;
   const archive = await findArchive(place);
   if (archive === undefined) {
-    const store = await openStore(place);
+    const store = await openStore(place, { followLinks });
     await assertSource(place);
     if (!follow && !isQuiet && await isOfNamedNodes(store, io.signal)) {
       io.note(

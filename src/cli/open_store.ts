@@ -1,12 +1,24 @@
 import { dirname, isAbsolute, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { FileSystemStore, isAbsence, type Store } from "../stores/mod.ts";
+import {
+  FileSystemStore,
+  type FileSystemStoreOptions,
+  isAbsence,
+  type Store,
+} from "../stores/mod.ts";
 import { UsageError } from "./command.ts";
 
-/** Opens the store of a path or a URL. */
-export async function openStore(place: string): Promise<Store> {
+/**
+ * Opens the store of a path or a URL.
+ *
+ * @param options The options of a store of files.
+ */
+export async function openStore(
+  place: string,
+  options: FileSystemStoreOptions = {},
+): Promise<Store> {
   try {
-    return await storeOf(place);
+    return await storeOf(place, options);
   } catch (error) {
     // Stores throw these for URLs that they cannot use.
     const isUrl = error instanceof TypeError || error instanceof RangeError;
@@ -14,15 +26,20 @@ export async function openStore(place: string): Promise<Store> {
   }
 }
 
-async function storeOf(place: string): Promise<Store> {
+async function storeOf(
+  place: string,
+  options: FileSystemStoreOptions,
+): Promise<Store> {
   if (/^https?:/i.test(place)) {
     const { HttpStore } = await import("../stores/http/http_store.ts");
     return new HttpStore(place);
   }
   if (/^s3:/i.test(place)) return await openBucketStore(place);
-  if (/^file:/i.test(place)) return new FileSystemStore(fileUrl(place));
+  if (/^file:/i.test(place)) {
+    return new FileSystemStore(fileUrl(place), options);
+  }
   const scheme = /^([a-z][a-z\d+.-]+):\/\//i.exec(place)?.[1];
-  if (scheme === undefined) return new FileSystemStore(place);
+  if (scheme === undefined) return new FileSystemStore(place, options);
   throw new UsageError(
     `Cannot open ${
       JSON.stringify(place)

@@ -5,7 +5,7 @@ import {
   type Io,
   UsageError,
 } from "./command.ts";
-import { isInArchive, openSource } from "./open_source.ts";
+import { isInArchive, openSource, SOURCE_OPTIONS } from "./open_source.ts";
 import { pathOf as localPath, stateOf } from "./open_store.ts";
 import { IndexPages } from "./page/index_pages.ts";
 import { printJson } from "./outputs.ts";
@@ -30,6 +30,7 @@ export const SERVE: Command = {
     "--host <NAME>":
       "the address to listen at, 127.0.0.1 by default; 0.0.0.0 lets other machines connect",
     "--mount <PATH>": "the path at which the store is served, / by default",
+    ...SOURCE_OPTIONS,
     "--stored": "serve all values as they are stored",
     "--inner-chunks":
       "serve sharded arrays as arrays of their inner chunks, for programs that do not read shards",
@@ -42,7 +43,11 @@ export const SERVE: Command = {
     const [place] = args.operands as [string];
     const isQuiet = args.has("quiet");
     if (!await isInArchive(place)) await assertFolder(place);
-    const store = await openSource(place, io, { follow: true, isQuiet });
+    const store = await openSource(place, io, {
+      follow: true,
+      followLinks: args.has("follow-links"),
+      isQuiet,
+    });
     const mount = parseMount(args.text("mount") ?? "/");
     const onError = (error: unknown, { method, url }: Request) =>
       io.note(`zarr-parts: ${method} ${pathOf(url)}: ${chainOf(error)}\n`);

@@ -12,7 +12,7 @@ import {
   wholeNumber,
 } from "./command.ts";
 import { countText, existing, ProgressLine, unitsText } from "./format.ts";
-import { openSource } from "./open_source.ts";
+import { openSource, SOURCE_OPTIONS } from "./open_source.ts";
 import { withOptionNames } from "./messages.ts";
 import {
   chosenNodes,
@@ -95,6 +95,7 @@ export const VERIFY: Command = {
   options: {
     "--deep": "decode all chunks and inner chunks",
     ...NODE_OPTIONS,
+    ...SOURCE_OPTIONS,
     "--keep-going": "continue after values that the store fails to read",
     ...FAIL_ON_OPTION,
     ...SHARE_OPTIONS,
@@ -111,7 +112,10 @@ export const VERIFY: Command = {
     const [place] = args.operands as [string];
     const [share, concurrency] = [shareOf(args), concurrencyOf(args)];
     const threads = threadsOf(args);
-    const store = await openSource(place, io, { isQuiet: args.has("quiet") });
+    const store = await openSource(place, io, {
+      followLinks: args.has("follow-links"),
+      isQuiet: args.has("quiet"),
+    });
     const progress = new ProgressLine(io, args.has("quiet"));
     const isText = !args.has("json");
     let hasFailed = false;

@@ -200,6 +200,19 @@ Deno.test("the command line prints its version, and options have letters", async
   assertEquals(quiet, { code: 0, out: "", err: "" });
 });
 
+Deno.test("--follow-links reads what links out of the folder lead to", async () => {
+  await inTempDir(async (folder) => {
+    await Deno.copyFile(`${DEM}/zarr.json`, `${folder}/zarr.json`);
+    await Deno.symlink(await Deno.realPath(`${DEM}/c`), `${folder}/c`);
+    const counts: number[] = [];
+    for (const options of [[], ["--follow-links"]]) {
+      const { out } = await runCli("verify", folder, "--json", ...options);
+      counts.push(JSON.parse(out).chunks);
+    }
+    assertEquals(counts, [0, 12]);
+  });
+});
+
 Deno.test("the task of a clone resolves paths in the folder of its caller", async () => {
   const root = fileURLToPath(new URL("../../", import.meta.url));
   const { INIT_CWD: _, ...env } = Deno.env.toObject();

@@ -3,116 +3,89 @@ import type { Change } from "./file_system_code.ts";
 
 export interface Mutation {
   readonly name: string;
-  readonly changes: readonly Change[];
   /** The name of the scenario that finds it. */
   readonly scenario: string;
+  readonly changes: readonly Change[];
 }
 
+const READ = "write a, read; kills 1; tries 3";
+const TWO_WRITERS = "write a, write b; kills 1; isCoarse true";
+const RECOVER = "write a, recover; kills 1";
+const FAILURE = 'write a; failures 1; codes ["EIO"]';
+const FAILING_RECOVERY =
+  'write a, recover; failures 1; codes ["EIO"]; kills 1; isCoarse true';
+
 export const MUTATIONS: readonly Mutation[] = [
-  mutation(
-    "no gap: the last file is not removed first",
-    "write a, read; kills 1; tries 3",
-    [
-      "journal",
-      "  await files.remove(to[last]!);\n",
-      "",
-    ],
-  ),
-  mutation("the last file is placed first", "write a, read; kills 1; tries 3", [
+  mutation("no gap: the last file is not removed first", READ, [
     "journal",
-    "  for (let i = 0; i <= last; i++) {",
-    "  for (const i of [last, ...Array(last).keys()]) {",
+    "    await system.remove(to[last]!);\n",
+    "",
   ]),
-  mutation("no lock", "write a, write b; kills 1; isCoarse true", [
+  mutation("the last file is placed first", READ, [
     "journal",
-    "if (await file.tryLock()) {",
-    "if (true) {",
+    "    for (let i = 0; i <= last; i++) {",
+    "    for (const i of [last, ...Array(last).keys()]) {",
   ]),
-  mutation("no journal", "write a, read; kills 1; tries 3", [
+  mutation("no lock", TWO_WRITERS, [
+    "journal",
+    "      if (await file.tryLock()) {",
+    "      if (true) {",
+  ]),
+  mutation("no journal", READ, [
     "journal",
     "      await this.#file.replace(encodeRecord(record));\n",
     "",
   ]),
   mutation(
-    "the record is written before the temporary files are complete",
-    "write a, read; kills 1; tries 3",
+    "the record is written before the last bytes are",
+    READ,
     [
-      "value",
-      "    await this.#temporary.file.append(bytes);",
-      "    this.late = bytes;",
+      "change_files",
+      "      await temporary.file.append(bytes.subarray(offset, offset + WINDOW));",
+      "      temporary.late = bytes;",
     ],
     [
-      "file_group",
-      `        try {
-          await journal.change({`,
-      `        try {
-          const { rename } = this.#place.files;
-          journal.late = async () => {
-            for (const value of values.values()) {
-              await value.completeLate();
-            }
-          };
-          await journal.change({`,
-    ],
-    [
-      "value",
-      "  /** Closes the file, and leaves it as it is. */",
-      "  async completeLate() { await this.#temporary.file.append(this.late); }",
+      "change_files",
+      "    const folders = new Map(keys.map",
+      `    journal.late = async () => {
+      for (const { file, late } of temporaries) await file.append(late);
+    };
+    const folders = new Map(keys.map`,
     ],
     [
       "journal",
-      "      await rollForward(this.#files, this.#place, record);\n    } catch",
-      "      await this.late?.();\n      await rollForward(this.#files, this.#place, record);\n    } catch",
+      "      await this.#rollForward(record);\n    } catch",
+      "      await this.late?.();\n      await this.#rollForward(record);\n    } catch",
     ],
   ),
-  mutation(
-    "the journal is removed before the last file is placed",
-    "write a, read; kills 1; tries 3",
-    [
-      "journal",
-      "    await files.touch(from[i]!);",
-      "    if (i === last) await files.remove(place.path);\n    await files.touch(from[i]!);",
-    ],
-  ),
-  mutation(
-    "the next writer does not finish what was begun",
-    "write a, read; kills 1; tries 3",
-    [
-      "journal",
-      "        const left = await journal.#recover();",
-      "        const left = undefined;",
-    ],
-  ),
-  mutation(
-    "finishing always removes the last file",
-    "write a, read; kills 1; tries 3",
-    [
-      "journal",
-      "  if (!await isThere(from[last])) return;\n",
-      "",
-    ],
-  ),
-  mutation(
-    "a lock counts though its file was removed",
-    "write a, write b; kills 1; isCoarse true",
-    [
-      "journal",
-      "if (await isAt(files, file, path)) return file;",
-      "return file;",
-    ],
-  ),
-  mutation(
-    "the lock ends before the journal is removed",
-    "write a, write b; kills 1; isCoarse true",
-    [
-      "journal",
-      "        await journal.#remove();\n        return result;",
-      "        await journal.#file.close();\n        await journal.#remove();\n        return result;",
-    ],
-  ),
+  mutation("the journal is removed before the last file is placed", READ, [
+    "journal",
+    "      await system.touch(from[i]!);",
+    "      if (i === last) await system.remove(this.#place.path);\n      await system.touch(from[i]!);",
+  ]),
+  mutation("the next writer does not finish what was begun", READ, [
+    "journal",
+    "        const left = await journal.#recover();",
+    "        const left = undefined;",
+  ]),
+  mutation("finishing always removes the last file", READ, [
+    "journal",
+    "    if (!await this.#isThere(from[last])) return;\n",
+    "",
+  ]),
+  mutation("a lock counts though its file was removed", TWO_WRITERS, [
+    "journal",
+    "        if (isSameState(file.stat(), await system.stat(path))) return file;",
+    "        return file;",
+  ]),
+  mutation("the lock ends before the journal is removed", TWO_WRITERS, [
+    "journal",
+    "        await journal.#remove();\n        return result;",
+    "        file.close();\n        await journal.#remove();\n        return result;",
+  ]),
   mutation(
     "dead writers are looked for after journals",
-    "write a, recover; kills 1",
+    RECOVER,
     [
       "recover_folder",
       "          if (await file.tryLock()) dead.set(found.temporary, file);\n",
@@ -123,70 +96,55 @@ export const MUTATIONS: readonly Mutation[] = [
       "      for (const path of dead.keys()) {",
       `      for await (const found of list()) {
         if (!("temporary" in found)) continue;
-        const file = await files.open(found.temporary);
+        const file = await system.open(found.temporary);
         if (file === undefined) continue;
         if (await file.tryLock()) dead.set(found.temporary, file);
-        else await file.close();
+        else file.close();
       }
       for (const path of dead.keys()) {`,
     ],
   ),
-  mutation(
-    "recovery does not look whether writers are alive",
-    "write a, recover; kills 1",
-    [
-      "recover_folder",
-      "if (await file.tryLock()) dead",
-      "if (true) dead",
-    ],
-  ),
-  mutation("temporary files are not locked", "write a, recover; kills 1", [
-    "value",
+  mutation("recovery does not look whether writers are alive", RECOVER, [
+    "recover_folder",
+    "if (await file.tryLock()) dead",
+    "if (true) dead",
+  ]),
+  mutation("temporary files are not locked", RECOVER, [
+    "change_files",
     "await file.tryLock() && ",
     "",
   ]),
-  mutation(
-    "temporary files may be gone when they are locked",
-    "write a, recover; kills 1",
-    [
-      "value",
-      "await file.tryLock() && await files.stat(path) !== undefined",
-      "await file.tryLock()",
-    ],
-  ),
-  mutation("a reader does not check", "write a, read; kills 1; tries 3", [
-    "read_group",
+  mutation("temporary files may be gone when they are locked", RECOVER, [
+    "change_files",
+    "await file.tryLock() && await system.stat(path) !== undefined",
+    "await file.tryLock()",
+  ]),
+  mutation("a reader does not check", READ, [
+    "read_files",
     "    const isOneWrite = isSameState(",
     "    const isOneWrite = true || isSameState(",
   ]),
-  mutation(
-    "a reader opens the last file last",
-    "write a, read; kills 1; tries 3",
-    [
-      "read_group",
-      "    for (let i = found.length; i-- > 0;) {",
-      "    for (let i = 0; i < found.length; i++) {",
-    ],
-  ),
+  mutation("a reader opens the last file last", READ, [
+    "read_files",
+    "for (let i = keys.length; i-- > 0;)",
+    "for (let i = 0; i < keys.length; i++)",
+  ]),
   mutation(
     "a reader checks before it opens the others",
-    "write a, read; kills 1; tries 3",
+    READ,
     [
-      "read_group",
-      "      if (path !== undefined) opened[i] = await files.open(path);",
-      `      if (path !== undefined) opened[i] = await files.open(path);
-      if (i === found.length - 1 && opened[i] !== undefined) {
-        const state = await opened[i].stat();
-        early = isSameState(state, await files.stat(path));
-      }`,
+      "read_files",
+      "    for (let i = keys.length; i-- > 0;) files[i] = await root.open(keys[i]!);",
+      `    let early = false;
+    for (let i = keys.length; i-- > 0;) {
+      files[i] = await root.open(keys[i]!);
+      if (i === keys.length - 1) {
+        early = isSameState(files[i]?.stat(), await root.state(keys[i]));
+      }
+    }`,
     ],
     [
-      "read_group",
-      "    // The last file is opened first.\n",
-      "    let early = false;\n",
-    ],
-    [
-      "read_group",
+      "read_files",
       "    const isOneWrite = isSameState(",
       "    const isOneWrite = early || isSameState(",
     ],
@@ -195,117 +153,98 @@ export const MUTATIONS: readonly Mutation[] = [
     "a reader closes the last file before it checks",
     "write a, write b, read; isCoarse true; tries 0",
     [
-      "read_group",
-      "    const isOneWrite = isSameState(\n      await opened.at(-1)!.stat(),",
-      "    const isOneWrite = isSameState(\n      first,",
-    ],
-    [
-      "read_group",
-      "      if (path !== undefined) opened[i] = await files.open(path);",
-      `      if (path !== undefined) opened[i] = await files.open(path);
-      if (i === found.length - 1 && opened[i] !== undefined) {
-        first = await opened[i].stat();
-        const text = await opened[i].contents();
-        await opened[i].close();
-        opened[i] = { read: () => text, size: () => text.length, contents: () => text, stat: () => first, close() {} };
-      }`,
-    ],
-    [
-      "read_group",
-      "    // The last file is opened first.\n",
-      "    let first;\n",
+      "read_files",
+      "    for (let i = keys.length; i-- > 0;) files[i] = await root.open(keys[i]!);",
+      `    for (let i = keys.length; i-- > 0;) {
+      const file = files[i] = await root.open(keys[i]!);
+      if (i < keys.length - 1 || file === undefined) continue;
+      const first = file.stat();
+      const bytes = new Uint8Array(first.size);
+      await file.fill(bytes, 0);
+      file.close();
+      files[i] = {
+        stat: () => first,
+        size: () => first.size,
+        fill: (memory) => (memory.set(bytes), bytes.length),
+        close() {},
+      };
+    }`,
     ],
   ),
   mutation(
     "files that are absent are looked for twice",
     "write a, write b, read; isCoarse true; tries 2; kills 0",
-    ["read_group", "const SIGHTINGS = 3;", "const SIGHTINGS = 2;"],
+    ["read_files", "MOST_INCOMPLETE = 3;", "MOST_INCOMPLETE = 2;"],
   ),
+  mutation("a reader does not look for a journal", READ, [
+    "read_files",
+    "        await isBeingWritten(context, name);",
+    "        false;",
+  ]),
   mutation(
-    "a reader does not look for a journal",
-    "write a, read; kills 1; tries 3",
+    "versions are not compared",
+    "write a, version; kills 1; ticks 1",
     [
-      "read_group",
-      "        await isThere(files, await paths.journal());",
-      "        false;",
+      "read_files",
+      "      return isSameState(version.state, file?.stat())",
+      "      return file",
     ],
   ),
-  mutation("versions are not compared", "write a, version; kills 1; ticks 1", [
-    "file_version",
-    "    return isSameState(this.#state, file.stat());",
-    "    return true;",
-  ]),
   mutation(
     "versions of young files are not held open",
     "write a, write b, version; isCoarse true; tries 0",
     [
-      "read_group",
-      "    if (isOld(state, this.#openedAt)) return new FileVersion(state, place);\n",
-      "    return new FileVersion(state, place);\n",
+      "read_files",
+      "    if (isOld(state, this.#openedAt)) return",
+      "    return",
     ],
   ),
   mutation(
     "the update reads before it has the lock",
     "update a, update b; kills 1",
     [
-      "file_group",
-      "      return await this.#change(\n        (journal) => task(new FileGroup(this.#place, journal)),\n        options,\n      );",
-      "      return await task(new FileGroup(this.#place));",
+      "change_files",
+      "    await change(context, keys, options, async (journal) => {\n      const update = await readFiles(context, keys, compute, options, true);",
+      "    const update = await readFiles(context, keys, compute, options, true);\n    await change(context, keys, options, async (journal) => {",
     ],
   ),
   mutation(
     "a plain write of one file takes no lock",
     "update a, write b; kills 1; parts 1",
     [
-      "file_group",
-      "      await this.#change(async (journal) => {",
-      "      const locked = (task) => keys.length === 1 ? task() : this.#change(task, options.signal);\n      await locked(async (journal) => {",
+      "change_files",
+      "      await change(this.#context, keys, this.#options, async",
+      "      await change(this.#context, keys, { ...this.#options, exclusive: keys.length === 1 }, async",
     ],
   ),
-  mutation(
-    "temporary files are removed though a change has begun",
-    'write a; failures 1; codes ["EIO"]',
-    [
-      "file_group",
-      "          areTaken = journal.isUnfinished;",
-      "          areTaken = false;",
-    ],
-  ),
-  mutation(
-    "a failed change removes its journal",
-    'write a; failures 1; codes ["EIO"]',
-    [
-      "journal",
-      "        if (!journal.#isUnfinished) await journal.#tryRemove();",
-      "        await journal.#tryRemove();",
-    ],
-  ),
-  mutation(
-    "a change that has begun fails like any other",
-    'write a; failures 1; codes ["EIO"]',
-    [
-      "journal",
-      "throw hasRecord ? this.#pending(record, error) : error;",
-      "throw error;",
-    ],
-  ),
+  mutation("temporary files are removed though a change has begun", FAILURE, [
+    "change_files",
+    "      this.#areTaken ||= journal!.isUnfinished;",
+    "",
+  ]),
+  mutation("a failed change removes its journal", FAILURE, [
+    "journal",
+    "        if (!journal.#isUnfinished) await journal.#tryRemove();",
+    "        await journal.#tryRemove();",
+  ]),
+  mutation("a change that has begun fails like any other", FAILURE, [
+    "journal",
+    "throw hasRecord ? this.#pending(record, error) : error;",
+    "throw error;",
+  ]),
   mutation(
     "a record whose writing has failed is not withdrawn",
     'write a; failures 3; codes ["EIO"]',
     ["journal", "        await this.#withdraw(record, error);\n", ""],
   ),
-  mutation(
-    "a journal that cannot be read is removed",
-    'write a, recover; failures 1; codes ["EIO"]; kills 1; isCoarse true',
-    [
-      "journal",
-      "    this.#isUnfinished = true;\n    const record",
-      "    const record",
-    ],
-  ),
+  mutation("a journal that cannot be read is removed", FAILING_RECOVERY, [
+    "journal",
+    "    this.#isUnfinished = true;\n    const record",
+    "    const record",
+  ]),
   mutation(
     "recovery removes temporary files though it could not read a journal",
-    'write a, recover; failures 1; codes ["EIO"]; kills 1; isCoarse true',
+    FAILING_RECOVERY,
     ["recover_folder", "      failures.throwIfAny();\n", ""],
   ),
 ];
