@@ -18,7 +18,7 @@ import { ShownStore } from "./shown_store.ts";
  * `If-Match`, `If-None-Match`, `If-Modified-Since` and `If-Unmodified-Since`, with a
  * strong `ETag` that is made from the versions of a chunk's parts, and `Last-Modified`
  * where the store knows it. `OPTIONS` answers the preflights of browsers. Values that
- * were written to files or to a web server less than 3 seconds ago have no `ETag` yet.
+ * were written to files or to a web server a moment ago have no `ETag` yet.
  *
  * A body of more than 4 MiB is read piece by piece, as fast as the client takes it, and
  * a client that leaves ends the reading. Once the version of a chunk is known, a range of

@@ -67,7 +67,11 @@ export function legacyGroup(
   };
 }
 
-function groupValues(keys: readonly StoreKey[], values: Snapshot): GroupValues {
+/** The values of a snapshot in the former interface. */
+export function groupValues(
+  keys: readonly StoreKey[],
+  values: Snapshot,
+): GroupValues {
   const check = (key: StoreKey) => {
     if (!keys.includes(key)) {
       throw new RangeError(

@@ -76,13 +76,14 @@ function serving({ store, requests }: Counted, options: HandlerOptions) {
 
 const range = (range: string): RequestInit => ({ headers: { range } });
 
-Deno.test("createHandler reads a chunk by one request for each part, and its document once", async () => {
+Deno.test("createHandler reads a chunk by one request for each part and one more for the last, and its document once", async () => {
   await withChunk(async (ask) => {
     assertEquals(await ask({}, 200, CHUNK), [
       "GET /dem/c/2/1.shard bytes=0-4194239",
       "GET /dem/c/2/1.shard.header",
       "GET /dem/c/2/1.shard.index",
       "GET /dem/zarr.json",
+      "HEAD /dem/c/2/1.shard.index",
     ]);
     assertEquals(await ask({}, 200, CHUNK), [
       "GET /dem/c/2/1.shard bytes=0-899",
@@ -100,6 +101,7 @@ Deno.test("createHandler reads a range by one request once it knows the chunk", 
       "GET /dem/zarr.json",
       "HEAD /dem/c/2/1.shard",
       "HEAD /dem/c/2/1.shard.header",
+      "HEAD /dem/c/2/1.shard.index",
     ]);
     const cases: [string, Uint8Array, string][] = [
       ["bytes=100-199", CHUNK.slice(100, 200), ".shard bytes=36-135"],

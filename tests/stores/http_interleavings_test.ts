@@ -1,4 +1,3 @@
-import { testInterleavings, testReplacedValues } from "./http_interleavings.ts";
+import { testInterleavings } from "./http_interleavings.ts";
 
 testInterleavings(10);
-testReplacedValues();

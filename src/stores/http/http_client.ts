@@ -4,18 +4,18 @@ import {
   numberFrom,
   type OptionRules,
 } from "../../errors/mod.ts";
+import { joinBytes, rejectOnAbort } from "../../runtime/mod.ts";
 import { redactUrl } from "../describe_store.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
 import { assertStoreKey } from "../store_key.ts";
-import { Connection, Connections } from "./http_connections.ts";
 import {
   connectionError,
   describeRequest,
   type RetryPolicy,
-  sendWithRetries,
   StatusError,
+  withRetries,
+  xmlText,
 } from "./http_failures.ts";
-import { HttpResponse, xmlText } from "./http_response.ts";
 
 /**
  * How {@linkcode HttpStore} makes its requests.
@@ -55,16 +55,13 @@ export interface HttpStoreOptions {
   retryDelay?: number;
   /**
    * The longest time in milliseconds that the server may take to begin its answer, and
-   * between two pieces of a body; a body of up to 1 MiB must arrive within it, and so must
-   * each further MiB of a body that is read to find its end: that of a server that tells no
-   * length, which may be up to 1 GiB long.
-   * `Infinity` for no limit. Defaults to 60,000.
+   * between two pieces of a body; a body of up to 1 MiB must arrive within it. `Infinity`
+   * for no limit. Defaults to 60,000.
    */
   timeout?: number;
   /**
-   * The greatest number of requests at the same time. Further ones wait. A stream that
-   * is not read for a quarter of a second does not count while others wait. Defaults to
-   * 64.
+   * The greatest number of requests at the same time. Further ones wait. A stream counts
+   * until it begins. Defaults to 64.
    */
   connections?: number;
 }
@@ -99,22 +96,29 @@ export interface RequestOptions {
 
 /** Sends requests for values. */
 export interface RequestSender {
-  /** How requests are repeated. */
-  readonly policy: RetryPolicy;
   /**
-   * Sends a request for the value of a key. All errors name the URL, except the reason
-   * of the signal, which is thrown as it is.
+   * Whether the values of a snapshot are requested together, as far as is known: their
+   * responses carry generations, or tell nothing at all.
+   */
+  asksTogether?: boolean;
+  /**
+   * Sends a request for the value of a key, again as long as it fails with an error that
+   * may pass. All errors name the URL, except the reason of the signal, which is thrown
+   * as it is.
    *
    * @param statuses The expected statuses, beside those of absent values. Any other one
    * is a `StatusError`.
-   * @returns The response; `undefined` for an absent value.
+   * @param read Reads the response. If the connection is lost meanwhile, the request is
+   * sent again, too.
+   * @returns What `read` returned, or else the response; `undefined` for an absent value.
    */
-  send(
+  send<T = HttpResponse>(
     key: StoreKey,
     options: StoreOptions,
     statuses: readonly number[],
     init?: RequestOptions,
-  ): Promise<HttpResponse | undefined>;
+    read?: (response: HttpResponse) => T | Promise<T>,
+  ): Promise<T | undefined>;
 }
 
 /** The statuses of absent values: Not Found, Gone. */
@@ -132,9 +136,8 @@ export class HttpClient implements RequestSender {
   readonly #headers: Readonly<Record<string, string>>;
   readonly #timeout: number;
   readonly #connections: Connections;
-  readonly policy: RetryPolicy;
-  /** Whether a response came without `Date`, so that groups are read with more requests. */
-  lacksDates = false;
+  readonly #policy: RetryPolicy;
+  asksTogether = false;
 
   constructor(url: string | URL, options: HttpStoreOptions) {
     checkOptions(options, HTTP_OPTIONS, "HttpStore");
@@ -153,7 +156,7 @@ export class HttpClient implements RequestSender {
       timeout = 60_000,
       connections = 64,
     } = options;
-    this.policy = { retries, retryDelay };
+    this.#policy = { retries, retryDelay };
     this.#timeout = timeout;
     this.#connections = new Connections(connections);
     this.#root = origin + pathname.replace(/\/$/, "");
@@ -164,52 +167,80 @@ export class HttpClient implements RequestSender {
     return redactUrl(this.#base.href);
   }
 
-  async send(
+  async send<T = HttpResponse>(
     key: StoreKey,
     options: StoreOptions,
     statuses: readonly number[],
     init: RequestOptions = {},
-  ): Promise<HttpResponse | undefined> {
+    read?: (response: HttpResponse) => T | Promise<T>,
+  ): Promise<T | undefined> {
     assertStoreKey(key);
     // For a request that stores something, 404 means that the folder or the bucket is absent.
     const absent = init.body ? [] : ABSENT;
-    return await sendWithRetries(this.policy, options, async () => {
-      const response = await this.#sendOnce(key, options, init);
-      if (statuses.includes(response.status)) return response;
-      if (!absent.includes(response.status)) {
-        throw await statusError(response, [...statuses, ...absent]);
+    const attempt = async () => {
+      options.signal?.throwIfAborted();
+      const response = await this.#fetchOnce(key, options, init);
+      try {
+        if (statuses.includes(response.status)) {
+          return read ? await read(response) : response as T;
+        }
+        if (!absent.includes(response.status)) {
+          throw await statusError(response, [...statuses, ...absent]);
+        }
+        await response.cancel();
+      } catch (error) {
+        response.cancel(error).catch(() => {});
+        throw error;
       }
-      await response.cancel();
-    });
+    };
+    return await withRetries(
+      this.#policy,
+      options,
+      () => rejectOnAbort(this.#connections.run(attempt), options.signal),
+    );
   }
 
-  async #sendOnce(
+  async #fetchOnce(
     key: StoreKey,
     options: StoreOptions,
     { method, headers, body, search, revalidate }: RequestOptions,
   ): Promise<HttpResponse> {
-    const connections = this.#connections;
-    const connection = new Connection(connections, this.#timeout, options);
-    if (!connections.tryOpen(connection)) await connections.open(connection);
+    const silence = new AbortController();
+    const signal = joinSignals(options.signal, silence.signal);
     const request = new Request(this.#url(key, search), {
       method: method!,
       headers: { ...this.#headers, ...headers },
-      signal: connection.signal,
+      signal,
       ...body && { body },
       // Some runtimes without a cache refuse the option.
       ...revalidate && "cache" in Request.prototype && { cache: "no-cache" },
     });
+    const wait: Wait = async (receive, isBody) => {
+      const timer = setTimeout(
+        () =>
+          silence.abort(
+            new DOMException(`Silent for ${this.#timeout} ms`, "TimeoutError"),
+          ),
+        Math.min(this.#timeout, LONGEST_TIMER),
+      );
+      try {
+        signal.throwIfAborted();
+        // A `fetch` function of the caller may ignore the signal.
+        return await rejectOnAbort(receive(), signal);
+      } catch (error) {
+        throw connectionError(request, options, error, isBody);
+      } finally {
+        clearTimeout(timer);
+      }
+    };
     let fetched: Promise<Response> | undefined;
     try {
-      const response = await connection.wait(() =>
-        fetched = this.#fetch(request)
-      );
-      return new HttpResponse(request, response, connection);
+      const response = await wait(() => fetched = this.#fetch(request));
+      return new HttpResponse(request, response, wait);
     } catch (error) {
-      connection.close();
       // A response that comes after the time-out is not read.
       fetched?.then(({ body }) => body?.cancel(error)).catch(() => {});
-      throw connectionError(request, options, error, false);
+      throw error;
     }
   }
 
@@ -235,18 +266,24 @@ function parseUrl(url: string | URL): URL {
   }
 }
 
-/** The longest part of a body that an error quotes, in characters. */
-const LONGEST_QUOTE = 200;
 /** The longest body in bytes that is read for an error. */
 const LONGEST_BODY = 4096;
+/** The longest part of a body that an error quotes, in characters. */
+const LONGEST_QUOTE = 200;
 
-/** Creates an error for an unexpected status, and ends the response. */
+/** The error for an unexpected status, with what an object store says about it. */
 async function statusError(
   response: HttpResponse,
   expected: readonly number[],
 ): Promise<StatusError> {
-  const { request, status, statusText } = response;
-  const quote = await quoteOf(response);
+  const { request, status, statusText, headers } = response;
+  const isXml = /\bxml\b/.test(headers.get("content-type") ?? "");
+  const bytes = isXml
+    ? await response.bytesUpTo(LONGEST_BODY).catch(() => undefined)
+    : undefined;
+  const body = new TextDecoder().decode(bytes);
+  const quote = ["Code", "Message"].map((name) => xmlText(body, name))
+    .filter(Boolean).join(": ").slice(0, LONGEST_QUOTE);
   return new StatusError(
     `Cannot ${describeRequest(request)}: expected status ${
       expected.join(", ")
@@ -255,14 +292,164 @@ async function statusError(
   );
 }
 
-/** Reads the code and the message in the body of an error of an object store. */
-async function quoteOf(response: HttpResponse): Promise<string> {
-  if (!/\bxml\b/.test(response.headers.get("content-type") ?? "")) {
-    await response.cancel().catch(() => {});
-    return "";
+/** Runs tasks, a limited number of them at the same time, in the order in which they came. */
+class Connections {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(limit: number) {
+    this.#free = limit;
   }
-  const bytes = await response.bytesUpTo(LONGEST_BODY).catch(() => undefined);
-  const body = new TextDecoder().decode(bytes);
-  return ["Code", "Message"].map((name) => xmlText(body, name))
-    .filter(Boolean).join(": ").slice(0, LONGEST_QUOTE);
+
+  async run<T>(task: () => Promise<T>): Promise<T> {
+    if (this.#free >= 1) this.#free--;
+    else await new Promise<void>((begin) => this.#waiting.push(begin));
+    try {
+      return await task();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#free++;
+    }
+  }
 }
+
+/** The longest delay of a timer in milliseconds. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
+/**
+ * Waits for bytes of the server, which may not be silent for too long.
+ *
+ * @param isBody Whether the bytes are those of the body.
+ */
+type Wait = <T>(receive: () => Promise<T>, isBody?: boolean) => Promise<T>;
+
+/** A signal that aborts with either of two. */
+export function joinSignals(
+  one: AbortSignal | undefined,
+  other: AbortSignal,
+): AbortSignal {
+  return one === undefined ? other : AbortSignal.any([one, other]);
+}
+
+/** A body of up to this length in bytes is read in one call, which is faster, and must arrive within the time-out. */
+const READ_AT_ONCE = 2 ** 20;
+
+/** The response to a request, whose body must be read or cancelled. */
+export class HttpResponse {
+  readonly request: Request;
+  readonly status: number;
+  readonly statusText: string;
+  readonly headers: Headers;
+  readonly #response: Response;
+  readonly #wait: Wait;
+  #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+
+  constructor(request: Request, response: Response, wait: Wait) {
+    this.request = request;
+    this.status = response.status;
+    this.statusText = response.statusText;
+    this.headers = response.headers;
+    this.#response = response;
+    this.#wait = wait;
+  }
+
+  /** Whether the body is compressed, or was before the runtime decoded it. */
+  get isEncoded(): boolean {
+    return (this.headers.get("content-encoding") ?? "identity") !== "identity";
+  }
+
+  /** The length of the value in bytes, if `Content-Length` tells it. */
+  get contentLength(): number | undefined {
+    const length = this.headers.get("content-length") ?? "";
+    return /^\d{1,15}$/.test(length) && !this.isEncoded
+      ? Number(length)
+      : undefined;
+  }
+
+  /** What `Content-Range` tells (RFC 9110, section 14.4): nothing if it is missing or malformed. */
+  get contentRange(): ContentRange {
+    const [, first, last, size] =
+      CONTENT_RANGE.exec(this.headers.get("content-range") ?? "") ?? [];
+    return {
+      ...first !== undefined && { first: Number(first), last: Number(last) },
+      ...size !== undefined && { size: Number(size) },
+    };
+  }
+
+  /**
+   * Reads the body if it has at most `limit` bytes. A longer body is cancelled, and the
+   * result is `undefined`.
+   */
+  async bytesUpTo(limit: number): Promise<Uint8Array | undefined> {
+    const length = this.contentLength ?? 0;
+    if (this.#hasReliableLength && length <= Math.min(limit, READ_AT_ONCE)) {
+      return new Uint8Array(
+        await this.#wait(() => this.#response.arrayBuffer(), true),
+      );
+    }
+    let size = length > limit ? length : 0;
+    const pieces: Uint8Array[] = [];
+    while (size <= limit) {
+      const piece = await this.#readPiece();
+      if (!piece) return joinBytes(pieces);
+      pieces.push(piece);
+      size += piece.length;
+    }
+    await this.cancel();
+  }
+
+  /** Returns the body as a stream, which requests bytes only as it is read. */
+  stream(): ReadableStream<Uint8Array> {
+    return new ReadableStream<Uint8Array>({
+      pull: async (controller) => {
+        const piece = await this.#readPiece();
+        if (piece) controller.enqueue(piece);
+        else controller.close();
+      },
+      cancel: (reason) => this.cancel(reason),
+    }, { highWaterMark: 0 });
+  }
+
+  /** Ends the connection, whether the body is being read or not. */
+  async cancel(reason?: unknown): Promise<void> {
+    await (this.#reader ?? this.#response.body)?.cancel(reason);
+  }
+
+  /**
+   * Whether the runtime lets no body be longer than `Content-Length`. This is not so if
+   * the body comes in chunks, or was made by a function of the caller and so has no URL,
+   * or is that of another origin, since a page cannot see whether it is compressed.
+   */
+  get #hasReliableLength(): boolean {
+    const { url, type, headers } = this.#response;
+    return url !== "" && type !== "cors" &&
+      !headers.has("transfer-encoding") && this.contentLength !== undefined;
+  }
+
+  /** Reads a piece of the body; `undefined` at its end. */
+  async #readPiece(): Promise<Uint8Array | undefined> {
+    const reader = this.#reader ??= this.#response.body?.getReader();
+    if (!reader) return;
+    try {
+      return (await this.#wait(() => reader.read(), true)).value;
+    } catch (error) {
+      reader.cancel(error).catch(() => {});
+      throw error;
+    }
+  }
+}
+
+/** The members of `Content-Range`. */
+export interface ContentRange {
+  /** The first byte that is sent. */
+  readonly first?: number;
+  /** The last byte that is sent; one less than `first` if none is. */
+  readonly last?: number;
+  /** The length of the whole value in bytes. */
+  readonly size?: number;
+}
+
+// At most 15 digits, so that every number is exact. MinIO answers -1 for an empty value.
+const CONTENT_RANGE =
+  /^bytes (?:(\d{1,15})-(-1|\d{1,15})|\*)\/(?:(\d{1,15})|\*)$/i;

@@ -26,22 +26,39 @@ export class StatusError extends Error {
   readonly status: number;
   /** The time in milliseconds after which the server wants to be asked again, if it tells. */
   readonly retryAfter: number | undefined;
-  /** Whether the status is in the body of a response that began with another one. */
-  readonly isBody: boolean;
   /** Whether the same request was sent before, and may have had an effect although its response was lost. */
   isRepeated = false;
 
-  /** @param statusInBody The status that the body tells, if it is not that of the response. */
+  /** @param status The status that the body tells, if it is not that of the response. */
   constructor(
     message: string,
     response: { readonly status: number; readonly headers: Headers },
-    statusInBody?: number,
+    status: number = response.status,
   ) {
     super(message);
-    this.status = statusInBody ?? response.status;
-    this.isBody = statusInBody !== undefined;
+    this.status = status;
     this.retryAfter = retryAfter(response.headers);
   }
+}
+
+const ENTITIES: ReadonlyMap<string, string> = /* @__PURE__ */ new Map([
+  ["amp", "&"],
+  ["lt", "<"],
+  ["gt", ">"],
+  ["quot", '"'],
+  ["apos", "'"],
+]);
+
+/** Returns the text of the first element with a name in an XML answer of an object store. */
+export function xmlText(xml: string, name: string): string | undefined {
+  const element = new RegExp(`<${name}(?:\\s[^>]*)?>([^<]*)</${name}>`);
+  return element.exec(xml)?.[1]?.replace(
+    /&(?:#x0*([\da-f]{1,5})|#0*(\d{1,6})|(\w+));/gi,
+    (entity, hex, decimal, name) =>
+      hex || decimal
+        ? String.fromCodePoint(hex ? parseInt(hex, 16) : Number(decimal))
+        : ENTITIES.get(name) ?? entity,
+  );
 }
 
 /** Reads `Retry-After` (RFC 9110, section 10.2.3), in milliseconds. */
@@ -57,7 +74,7 @@ export function connectionError(
   request: Request,
   { signal }: StoreOptions,
   cause: unknown,
-  isBody: boolean,
+  isBody = false,
 ): ConnectionError {
   signal?.throwIfAborted();
   return new ConnectionError(
@@ -130,59 +147,26 @@ const LASTING: readonly number[] = [501, 505];
 // Loaded when a request fails, since most programs never need it.
 const loadRetry = /* @__PURE__ */ loadOnce(() => import("p-retry"));
 
-/** Runs a task that sends one request, and repeats it while it fails with an error that may pass. */
-export async function sendWithRetries<T>(
+/** Runs a task that sends a request, again while it fails with an error that may pass. */
+export async function withRetries<T>(
   policy: RetryPolicy,
-  options: StoreOptions,
-  send: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await send();
-  } catch (error) {
-    return await repeat(error, policy, options, send);
-  }
-}
-
-/**
- * Runs a task that sends a request and reads the body of its response, and repeats it if
- * the connection is lost in the body, or if the body tells that the server has failed.
- * Requests that fail before are repeated by {@linkcode sendWithRetries}.
- */
-export async function readWithRetries<T>(
-  policy: RetryPolicy,
-  options: StoreOptions,
-  read: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await read();
-  } catch (error) {
-    const isBody =
-      (error instanceof ConnectionError || error instanceof StatusError) &&
-      error.isBody;
-    if (!isBody) throw error;
-    return await repeat(error, policy, options, read);
-  }
-}
-
-/** Runs a task again that has failed with the error `first`, while its errors may pass. */
-async function repeat<T>(
-  first: unknown,
-  { retries, retryDelay }: RetryPolicy,
   { signal }: StoreOptions,
   task: () => Promise<T>,
 ): Promise<T> {
-  signal?.throwIfAborted();
-  if (!isTemporary(first)) throw first;
-  const { default: retry } = await loadRetry();
-  let tries = 1;
+  let first: unknown;
   try {
-    return await retry((number) => {
-      tries = number;
-      if (number === 1) throw first;
-      return task();
-    }, {
-      retries,
-      minTimeout: retryDelay,
+    return await task();
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (!isTemporary(error)) throw error;
+    first = error;
+  }
+  const { default: retry } = await loadRetry();
+  let tries = 0;
+  try {
+    return await retry(() => ++tries === 1 ? Promise.reject(first) : task(), {
+      retries: policy.retries,
+      minTimeout: policy.retryDelay,
       maxTimeout: LONGEST_DELAY,
       randomize: true,
       ...signal && { signal },
@@ -202,6 +186,11 @@ async function repeat<T>(
     }
     throw error;
   }
+}
+
+/** Whether an error is that of a request, and not of the reading of its response. */
+export function isRequestError(error: unknown): boolean {
+  return error instanceof StatusError || error instanceof ConnectionError;
 }
 
 /** Whether a failed request may succeed later. */

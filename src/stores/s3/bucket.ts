@@ -10,7 +10,7 @@ import {
   HttpClient,
   type HttpStoreOptions,
 } from "../http/http_client.ts";
-import { xmlText } from "../http/http_response.ts";
+import { xmlText } from "../http/http_failures.ts";
 import type { StoreKey } from "../store.ts";
 
 /**

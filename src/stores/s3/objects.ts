@@ -1,7 +1,10 @@
-import type { RequestOptions, RequestSender } from "../http/http_client.ts";
-import { readWithRetries, StatusError } from "../http/http_failures.ts";
-import { type HttpResponse, xmlText } from "../http/http_response.ts";
-import { GENERATION_HEADER } from "../http/http_version.ts";
+import type {
+  HttpResponse,
+  RequestOptions,
+  RequestSender,
+} from "../http/http_client.ts";
+import { StatusError, xmlText } from "../http/http_failures.ts";
+import { GENERATION_HEADER } from "../http/http_values.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
 import {
   assertStorePrefix,
@@ -237,9 +240,9 @@ export async function sendForXml(
   statuses: readonly number[],
   init: RequestOptions,
 ): Promise<{ status: number; xml: string }> {
-  return await readWithRetries(requests.policy, options, async () => {
-    const response = await requests.send(key, options, statuses, init);
-    if (response === undefined) return { status: 404, xml: "" };
+  const found = await requests.send(key, options, statuses, init, async (
+    response,
+  ) => {
     const xml = new TextDecoder().decode(await response.bytesUpTo(Infinity));
     const { status } = response;
     const code = status === 200 ? errorCodeIn(xml) : undefined;
@@ -256,6 +259,7 @@ export async function sendForXml(
     }
     return { status, xml };
   });
+  return found ?? { status: 404, xml: "" };
 }
 
 /** The code of the error that a bucket answered with, if it did. */

@@ -1,7 +1,9 @@
 import { PendingWriteError } from "../../errors/mod.ts";
 import { copyBytes, pause } from "../../runtime/mod.ts";
+import type { Snapshot } from "../backend.ts";
 import { assertAllGiven, assertInGroup } from "../capabilities.ts";
-import { readGroup } from "../http/http_group.ts";
+import { readSnapshot } from "../http/http_snapshot.ts";
+import { groupValues } from "../legacy_groups.ts";
 import type { KeyLocks } from "../locks.ts";
 import type {
   ByteWriter,
@@ -76,7 +78,10 @@ export class S3Group implements StoreGroup {
     options: StoreOptions = {},
   ): Promise<T> {
     const { objects } = this.#shared.bucket;
-    return await readGroup(objects, this.#key, this.#keys, task, options, {
+    const keys = this.#keys;
+    const read = (values: Snapshot) => task(groupValues(keys, values));
+    const named = { ...options, name: this.#key };
+    return await readSnapshot(objects, keys, read, named, {
       isBeingWritten: async () => {
         if (this.#keys.length === 1) return false;
         const journal = await journalKey(this.#key);

@@ -1,5 +1,4 @@
 import type { RequestSender } from "../http/http_client.ts";
-import { readWithRetries } from "../http/http_failures.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
 import {
   journalName,
@@ -101,9 +100,7 @@ export async function findJournal(
   key: StoreKey,
   options: StoreOptions,
 ): Promise<FoundJournal | undefined> {
-  return await readWithRetries(requests.policy, options, async () => {
-    const response = await requests.send(key, options, [200]);
-    if (response === undefined) return undefined;
+  return await requests.send(key, options, [200], {}, async (response) => {
     const text = new TextDecoder().decode(await response.bytesUpTo(Infinity));
     return { etag: etagIn(response, key), record: decodeRecord(text, key) };
   });

@@ -1,13 +1,7 @@
 import { noteOwnedMemory } from "../capabilities.ts";
 import { loadOnce, rejectOnAbort } from "../../runtime/mod.ts";
 import { inspectAsString } from "../describe_store.ts";
-import {
-  fetchRange,
-  fetchSize,
-  fetchStream,
-  fetchValue,
-} from "../http/http_reads.ts";
-import { fetchRangeOf } from "../http/http_version.ts";
+import { HttpValue, readVersion } from "../http/http_values.ts";
 import { KeyLocks } from "../locks.ts";
 import type { RecoverOptions, Recovery } from "../recover.ts";
 import {
@@ -121,7 +115,9 @@ export class S3Store implements Store {
     key: StoreKey,
     options: GetOptions = {},
   ): Promise<Uint8Array | undefined> {
-    return await fetchValue(this.#bucket.objects, key, options);
+    return await new HttpValue(this.#bucket.objects, key, options).bytes(
+      options.limit,
+    );
   }
 
   /**
@@ -156,7 +152,7 @@ export class S3Store implements Store {
     options: StoreOptions = {},
   ): Promise<Uint8Array | undefined> {
     assertByteRange(range);
-    return await fetchRange(this.#bucket.objects, key, range, options);
+    return await new HttpValue(this.#bucket.objects, key, options).range(range);
   }
 
   /**
@@ -181,7 +177,7 @@ export class S3Store implements Store {
     key: StoreKey,
     options: StoreOptions = {},
   ): Promise<ReadableStream<Uint8Array<ArrayBuffer>> | undefined> {
-    return await fetchStream(this.#bucket.objects, key, options) as
+    return await new HttpValue(this.#bucket.objects, key, options).stream() as
       | ReadableStream<Uint8Array<ArrayBuffer>>
       | undefined;
   }
@@ -209,7 +205,7 @@ export class S3Store implements Store {
     key: StoreKey,
     options: StoreOptions = {},
   ): Promise<number | undefined> {
-    return await fetchSize(this.#bucket.objects, key, options);
+    return await new HttpValue(this.#bucket.objects, key, options).size();
   }
 
   /**
@@ -362,7 +358,7 @@ export class S3Store implements Store {
   ): Promise<Uint8Array | undefined> {
     assertByteRange(range);
     assertStoreKey(key);
-    return await fetchRangeOf(
+    return await readVersion(
       version,
       this.#bucket.objects,
       key,

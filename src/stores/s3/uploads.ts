@@ -6,8 +6,7 @@ import {
   discard,
 } from "../byte_streams.ts";
 import type { RequestSender } from "../http/http_client.ts";
-import { StatusError } from "../http/http_failures.ts";
-import { xmlText } from "../http/http_response.ts";
+import { StatusError, xmlText } from "../http/http_failures.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
 import { assertNotTemporary, assertStoreKey } from "../store_key.ts";
 import { type Bucket, encodePath, encodeText } from "./bucket.ts";
