@@ -1,7 +1,7 @@
 import { crc32 } from "../checksum/mod.ts";
 import { assertSizeLimit, DamageError, describe } from "../errors/mod.ts";
 import { rejectOnAbort } from "../runtime/mod.ts";
-import type { GetOptions, StoreKey, StoreOptions } from "../stores/mod.ts";
+import type { ReadOptions, StoreKey, StoreOptions } from "../stores/mod.ts";
 import {
   canInflateTo,
   inflate,
@@ -109,7 +109,7 @@ export class EntryBytes {
   async get(
     key: StoreKey,
     entry: ListedEntry,
-    { limit, ...options }: GetOptions,
+    { limit, ...options }: StoreOptions & ReadOptions,
   ): Promise<Uint8Array> {
     const size = this.size(entry);
     assertSizeLimit(key, limit, size);

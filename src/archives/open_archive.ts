@@ -1,12 +1,12 @@
 import { describe } from "../errors/mod.ts";
 import { digestOf, rejectOnAbort } from "../runtime/mod.ts";
 import {
+  type Backend,
+  backendOf,
   type ByteRange,
   describeStore,
-  type GroupValues,
-  hasGroups,
   isMetadataKey,
-  readRange,
+  type Snapshot,
   type Store,
   type StoreKey,
   type StoreOptions,
@@ -26,7 +26,7 @@ export class StateChangedError extends Error {}
 
 /** One state of an archive: its directory, and the version of the file. */
 export class ArchiveState {
-  readonly #store: Store;
+  readonly #backend: Backend;
   readonly key: StoreKey;
   /** The length of the file in bytes. */
   readonly size: number;
@@ -46,14 +46,14 @@ export class ArchiveState {
   seen: number = Date.now();
 
   constructor(
-    store: Store,
+    backend: Backend,
     key: StoreKey,
     found: Pick<
       ArchiveState,
       "size" | "entries" | "folder" | "comment" | "digest"
     >,
   ) {
-    this.#store = store;
+    this.#backend = backend;
     this.key = key;
     this.size = found.size;
     this.entries = found.entries;
@@ -75,10 +75,14 @@ export class ArchiveState {
    */
   async read(range: Extent, options: StoreOptions): Promise<Uint8Array> {
     if (range.length === 0) return new Uint8Array();
-    const bytes = this.version === undefined
-      ? await readRange(this.#store, this.key, range, options)
-      : await this.#store
-        .getRangeOf!(this.version, this.key, range, options);
+    const { key, version } = this;
+    const bytes = version === undefined
+      ? await this.#backend.read(
+        [key],
+        (values) => values.read(key, range),
+        options,
+      )
+      : await this.#backend.readOf!(version, key, range, options);
     if (bytes === undefined) throw new StateChangedError();
     this.seen = Date.now();
     return wholeRange(this, range, bytes);
@@ -89,25 +93,7 @@ export class ArchiveState {
     { offset, length }: Extent,
     options: StoreOptions,
   ): AsyncGenerator<Uint8Array, void> {
-    const { version } = this;
     const end = offset + length;
-    if (version && this.#store.streamRangeOf && length > FIRST_PIECE) {
-      const stream = await this.#store
-        .streamRangeOf(version, this.key, { offset, length }, options);
-      if (stream === undefined) throw new StateChangedError();
-      const reader = stream.getReader();
-      try {
-        let { done, value } = await reader.read();
-        for (; !done; { done, value } = await reader.read()) {
-          offset += value!.length;
-          yield value!;
-        }
-      } finally {
-        await reader.cancel().catch(() => {});
-      }
-      wholeRange(this, { offset, length: end - offset }, new Uint8Array());
-      return;
-    }
     let size = FIRST_PIECE;
     while (offset < end) {
       const piece = { offset, length: Math.min(size, end - offset) };
@@ -121,8 +107,8 @@ export class ArchiveState {
   async isCurrent(options: StoreOptions): Promise<boolean> {
     if (this.version === undefined) return true;
     const nothing: ByteRange = { offset: 0, length: 0 };
-    const found = await this.#store
-      .getRangeOf!(this.version, this.key, nothing, options);
+    const found = await this.#backend
+      .readOf!(this.version, this.key, nothing, options);
     if (found !== undefined) this.seen = Date.now();
     return found !== undefined;
   }
@@ -261,15 +247,13 @@ export class OpenArchive {
   async #load(
     options: StoreOptions & { signal: AbortSignal },
   ): Promise<ArchiveState> {
-    const store = this.#store;
+    const backend = backendOf(this.#store);
     const known = this.#state;
     let version: StoreVersion | undefined;
-    const read = async (
-      values: Store | GroupValues,
-    ): Promise<ArchiveState> => {
+    const read = async (values: Snapshot): Promise<ArchiveState> => {
       version?.release(); // The store may try several times.
       version = undefined;
-      const file = await openZipFile(values, this.key, options);
+      const file = await openZipFile(values, this.key);
       if (file === undefined) {
         throw new RangeError(
           `There is no archive ${this.place}`,
@@ -280,7 +264,7 @@ export class OpenArchive {
       let state = known;
       if (known?.digest !== digest || known.size !== file.size) {
         const entries = new EntryTable(file, directory);
-        state = new ArchiveState(store, this.key, {
+        state = new ArchiveState(backend, this.key, {
           size: file.size,
           entries,
           folder: findFolder(this.key, entries.names(), this.path),
@@ -288,15 +272,11 @@ export class OpenArchive {
           digest,
         });
       }
-      if ("version" in values) version = values.version(this.key);
+      if (backend.readOf) version = values.version(this.key);
       return state!;
     };
     try {
-      const isVersioned = hasGroups(store) &&
-        typeof store.getRangeOf === "function";
-      const state = isVersioned
-        ? await store.group(this.key, [this.key]).read(read, options)
-        : await read(store);
+      const state = await backend.read([this.key], read, options);
       options.signal.throwIfAborted();
       if (known !== undefined && state !== known && !this.#follows) {
         throw this.changedError();

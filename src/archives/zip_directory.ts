@@ -1,11 +1,5 @@
 import type { DamageError } from "../errors/mod.ts";
-import {
-  readRange,
-  readSize,
-  type Store,
-  type StoreKey,
-  type StoreOptions,
-} from "../stores/mod.ts";
+import type { Snapshot, StoreKey } from "../stores/mod.ts";
 import {
   CENTRAL_SIZE,
   damaged,
@@ -80,38 +74,28 @@ const LONGEST_END = END_SIZE + MOST_16;
 /** The number of bytes that are read first, from the end: enough for some hundred entries. */
 const FIRST_READ = LONGEST_END + 2 ** 16;
 
-/** What can be read of a file: a store, or the values of a group. */
-type ReadableValues = Pick<Store, "get" | "getRange" | "size">;
-
 /**
- * Opens a file in a store by its last bytes, which hold all records after the directory.
+ * Opens a file by its last bytes, which hold all records after the directory.
  *
  * @returns The file; `undefined` if the key has no value.
  * @throws {DamageError} If the file is changed while it is read.
  */
 export async function openZipFile(
-  values: ReadableValues,
+  values: Pick<Snapshot, "read" | "size">,
   key: StoreKey,
-  options: StoreOptions,
 ): Promise<ZipFile | undefined> {
-  const tail = await readRange(
-    values,
-    key,
-    { suffixLength: FIRST_READ },
-    options,
-  );
+  const tail = await values.read(key, { suffixLength: FIRST_READ });
   if (tail === undefined) return undefined;
   const size = tail.length < FIRST_READ
     ? tail.length
-    : await readSize(values, key, options) ?? 0;
+    : await values.size(key) ?? 0;
   const file = {
     key,
     size,
     tail,
     async read(range: Extent) {
       if (range.length === 0) return new Uint8Array();
-      const bytes = await readRange(values, key, range, options);
-      return wholeRange(file, range, bytes);
+      return wholeRange(file, range, await values.read(key, range));
     },
   };
   if (size >= tail.length) return file;

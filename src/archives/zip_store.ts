@@ -6,23 +6,21 @@ import {
   TEXT,
 } from "../errors/mod.ts";
 import {
-  abortable,
-  assertByteRange,
-  assertInGroup,
   assertStore,
   assertStoreKey,
   assertStorePrefix,
+  BaseStore,
   type ByteRange,
-  type GetOptions,
-  type GroupValues,
   inspectAsString,
   keyProblem,
+  type ReadOptions,
   resolveByteRange,
+  type Snapshot,
   type Store,
-  type StoreGroup,
   type StoreKey,
   type StoreOptions,
   type StoreVersion,
+  type ValuesOptions,
 } from "../stores/mod.ts";
 import { describeArchive, type ZipDescription } from "./describe_archive.ts";
 import { EntryBytes, isDeflated } from "./entry_bytes.ts";
@@ -71,7 +69,7 @@ import type { ListedEntry } from "./entry_table.ts";
  * assertEquals(String(store), 'ZipStore("/image.ozx" of HttpStore(https://example.org/archives))');
  * ```
  */
-export class ZipStore implements Store {
+export class ZipStore extends BaseStore {
   readonly #archive: OpenArchive;
   readonly #bytes = new WeakMap<ArchiveState, EntryBytes>();
 
@@ -97,6 +95,7 @@ export class ZipStore implements Store {
    * ```
    */
   constructor(store: Store, key: StoreKey, options: ZipStoreOptions = {}) {
+    super();
     inspectAsString(this);
     assertStore(store);
     assertStoreKey(key);
@@ -106,126 +105,43 @@ export class ZipStore implements Store {
     this.#archive = new OpenArchive(store, key, path, follow);
   }
 
-  /**
-   * Reads an entry.
-   *
-   * @param key The name of the entry in the folder that is shown, after `/`.
-   * @param options `signal` aborts the operation; `limit` is the greatest length of
-   * the value in bytes.
-   * @returns The bytes, inflated; `undefined` if there is no such entry.
-   * @throws {SizeLimitError} If the value is longer than `limit`.
-   * @throws {DamageError} If the bytes do not have the length or the CRC-32 of the directory.
-   *
-   * @example
-   * ```ts
-   * import { MemoryStore } from "@zarr-parts/zarr-parts";
-   * import { ZipStore } from "@zarr-parts/zarr-parts/zip";
-   * import { assertRejects } from "@std/assert";
-   *
-   * const files = new MemoryStore([["/x.zip", new TextEncoder().encode("no zip")]]);
-   * await assertRejects(() => new ZipStore(files, "/x.zip").get("/zarr.json"), Error, "it is not a zip");
-   * ```
-   */
-  async get(
-    key: StoreKey,
-    options: GetOptions = {},
-  ): Promise<Uint8Array | undefined> {
-    assertStoreKey(key);
-    return await this.#archive.use(options, async (state) => {
-      const entry = state.find(key);
-      return entry && await this.#of(state).get(key, entry, options);
-    });
-  }
-
-  /**
-   * Reads a range of an entry.
-   *
-   * @param key The name of the entry in the folder that is shown, after `/`.
-   * @param range Which bytes: whole numbers from 0 to 2^53−1.
-   * @param options `signal` aborts the operation.
-   * @returns The bytes, fewer where the range goes past the end; `undefined` if there is no
-   * such entry.
-   *
-   * @example
-   * ```ts
-   * import { MemoryStore } from "@zarr-parts/zarr-parts";
-   * import { ZipStore } from "@zarr-parts/zarr-parts/zip";
-   * import { assertRejects } from "@std/assert";
-   *
-   * const store = new ZipStore(new MemoryStore(), "/x.zip");
-   * const range = { offset: 0, length: 4 };
-   * await assertRejects(() => store.getRange("/c/0", range), RangeError, "There is no archive");
-   * ```
-   */
-  async getRange(
-    key: StoreKey,
-    range: ByteRange,
-    options: StoreOptions = {},
-  ): Promise<Uint8Array | undefined> {
-    assertByteRange(range);
-    assertStoreKey(key);
-    return await this.#archive.use(
+  /** See {@linkcode Backend.read}. All values are of one state of the archive. */
+  override read<T>(
+    _keys: readonly StoreKey[],
+    task: (values: Snapshot) => Promise<T>,
+    options?: ValuesOptions,
+  ): Promise<T> {
+    return this.#archive.use(
       options,
-      (state) => this.#readRange(state, key, range, options),
+      (state) =>
+        task(
+          new ZipSnapshot(this.#archive, state, this.#of(state), options ?? {}),
+        ),
     );
   }
 
-  /**
-   * Reads an entry as a stream. A wrong CRC-32 is an error at its end.
-   *
-   * @param key The name of the entry in the folder that is shown, after `/`.
-   * @param options `signal` aborts the operation, also while the stream is read.
-   * @returns The stream; `undefined` if there is no such entry.
-   *
-   * @example
-   * ```ts
-   * import { MemoryStore } from "@zarr-parts/zarr-parts";
-   * import { ZipStore } from "@zarr-parts/zarr-parts/zip";
-   * import { assertRejects } from "@std/assert";
-   *
-   * const store = new ZipStore(new MemoryStore(), "/x.zip");
-   * await assertRejects(() => store.stream("/c/0"), RangeError, "There is no archive");
-   * ```
-   */
-  async stream(
+  /** See {@linkcode Backend.readOf}. */
+  async readOf(
+    version: StoreVersion,
     key: StoreKey,
-    options: StoreOptions = {},
-  ): Promise<ReadableStream<Uint8Array> | undefined> {
-    assertStoreKey(key);
-    return await this.#archive.use(options, (state) => {
-      const entry = state.find(key);
-      if (entry === undefined) return undefined;
-      const size = this.#of(state).size(entry);
-      return this.#stream(state, entry, 0, size, options);
-    });
-  }
-
-  /**
-   * Returns the length of an entry, without a request once the archive is open.
-   *
-   * @param key The name of the entry in the folder that is shown, after `/`.
-   * @param options `signal` aborts the operation.
-   * @returns The length in bytes, inflated; `undefined` if there is no such entry.
-   *
-   * @example
-   * ```ts
-   * import { MemoryStore } from "@zarr-parts/zarr-parts";
-   * import { ZipStore } from "@zarr-parts/zarr-parts/zip";
-   * import { assertRejects } from "@std/assert";
-   *
-   * const store = new ZipStore(new MemoryStore(), "/x.zip");
-   * await assertRejects(() => store.size("/c/0"), RangeError, "There is no archive");
-   * ```
-   */
-  async size(
-    key: StoreKey,
-    options: StoreOptions = {},
-  ): Promise<number | undefined> {
-    assertStoreKey(key);
-    return await this.#archive.use(options, (state) => {
-      const entry = state.find(key);
-      return entry && this.#of(state).size(entry);
-    });
+    range: ByteRange,
+    options: StoreOptions & ReadOptions = {},
+  ): Promise<Uint8Array | undefined> {
+    const isOwn = version instanceof ZipVersion && version.key === key &&
+      version.archive === this.#archive;
+    if (!isOwn) return undefined;
+    const { state } = version;
+    try {
+      const entry = state.find(key)!;
+      const bytes = this.#of(state);
+      const { start, end } = resolveByteRange(range, bytes.size(entry));
+      const read = await bytes.getRange(entry, start, end, options);
+      const isPresent = read.length > 0 || await state.isCurrent(options);
+      return isPresent ? read : undefined;
+    } catch (error) {
+      if (error instanceof StateChangedError) return undefined;
+      throw error;
+    }
   }
 
   /**
@@ -234,16 +150,6 @@ export class ZipStore implements Store {
    * @param prefix The start of the keys, which may end within a name.
    * @param options `signal` aborts the operation.
    * @returns The keys.
-   *
-   * @example
-   * ```ts
-   * import { MemoryStore } from "@zarr-parts/zarr-parts";
-   * import { ZipStore } from "@zarr-parts/zarr-parts/zip";
-   * import { assertRejects } from "@std/assert";
-   *
-   * const store = new ZipStore(new MemoryStore(), "/x.zip");
-   * await assertRejects(() => Array.fromAsync(store.list()), RangeError, "There is no archive");
-   * ```
    */
   async *list(
     prefix: StoreKey = "/",
@@ -262,120 +168,10 @@ export class ZipStore implements Store {
   }
 
   /**
-   * Returns entries that are read together, from one state of the archive.
-   *
-   * @param key The key of the chunk that the values are parts of.
-   * @param keys The keys of the values.
-   * @returns The group. Nothing is read yet.
-   *
-   * @example
-   * ```ts
-   * import { MemoryStore } from "@zarr-parts/zarr-parts";
-   * import { ZipStore } from "@zarr-parts/zarr-parts/zip";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const group = new ZipStore(new MemoryStore(), "/x.zip").group("/c/0", ["/c/0"]);
-   * assertEquals(group.write, undefined);
-   * ```
-   */
-  group(key: StoreKey, keys: readonly StoreKey[]): StoreGroup {
-    for (const each of [key, ...keys]) assertStoreKey(each);
-    return {
-      read: (task, options) =>
-        this.#archive.use(
-          options,
-          (state) => task(this.#valuesOf(state, keys)),
-        ),
-    };
-  }
-
-  /**
-   * Reads a range of an entry of one version of the archive.
-   *
-   * @param version The version, as a group told it.
-   * @param key The key of the entry.
-   * @param range Which bytes: whole numbers from 0 to 2^53−1.
-   * @param options `signal` aborts the operation.
-   * @returns The bytes, as `getRange` does; `undefined` if another archive is in its place.
-   *
-   * @example
-   * ```ts
-   * import { MemoryStore } from "@zarr-parts/zarr-parts";
-   * import { ZipStore } from "@zarr-parts/zarr-parts/zip";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const other = { isLasting: true, release() {} }; // a version of another store
-   * const store = new ZipStore(new MemoryStore(), "/x.zip");
-   * assertEquals(await store.getRangeOf(other, "/c/0", { suffixLength: 1 }), undefined);
-   * ```
-   */
-  async getRangeOf(
-    version: StoreVersion,
-    key: StoreKey,
-    range: ByteRange,
-    options: StoreOptions = {},
-  ): Promise<Uint8Array | undefined> {
-    assertByteRange(range);
-    assertStoreKey(key);
-    return await this.#ofVersion(version, key, async (state) => {
-      const bytes = await this.#readRange(state, key, range, options);
-      const isRead = bytes!.length > 0 || await state.isCurrent(options);
-      return isRead ? bytes : undefined;
-    });
-  }
-
-  /**
-   * Reads a range of an entry of one version of the archive as a stream.
-   *
-   * @param version The version, as a group told it.
-   * @param key The key of the entry.
-   * @param range Which bytes: whole numbers from 0 to 2^53−1.
-   * @param options `signal` aborts the operation, also while the stream is read.
-   * @returns The stream; `undefined` if another archive is in its place.
-   *
-   * @example
-   * ```ts
-   * import { MemoryStore } from "@zarr-parts/zarr-parts";
-   * import { ZipStore } from "@zarr-parts/zarr-parts/zip";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const other = { isLasting: true, release() {} }; // a version of another store
-   * const store = new ZipStore(new MemoryStore(), "/x.zip");
-   * assertEquals(await store.streamRangeOf(other, "/c/0", { suffixLength: 1 }), undefined);
-   * ```
-   */
-  async streamRangeOf(
-    version: StoreVersion,
-    key: StoreKey,
-    range: ByteRange,
-    options: StoreOptions = {},
-  ): Promise<ReadableStream<Uint8Array> | undefined> {
-    assertByteRange(range);
-    assertStoreKey(key);
-    return await this.#ofVersion(version, key, async (state) => {
-      if (!await state.isCurrent(options)) return undefined;
-      const entry = state.find(key)!;
-      const size = this.#of(state).size(entry);
-      const { start, end } = resolveByteRange(range, size);
-      return this.#stream(state, entry, start, end, options);
-    });
-  }
-
-  /**
    * Opens the archive if it is not open yet, and returns its properties.
    *
    * @param options `signal` aborts the operation.
    * @returns The properties that follow from the directory and the comment of the archive.
-   *
-   * @example
-   * ```ts
-   * import { MemoryStore } from "@zarr-parts/zarr-parts";
-   * import { ZipStore } from "@zarr-parts/zarr-parts/zip";
-   * import { assertRejects } from "@std/assert";
-   *
-   * const store = new ZipStore(new MemoryStore(), "/x.zip");
-   * await assertRejects(() => store.describe(), RangeError, "There is no archive");
-   * ```
    */
   async describe(options: StoreOptions = {}): Promise<ZipDescription> {
     return await this.#archive.use(options, (state) => describeArchive(state));
@@ -385,18 +181,8 @@ export class ZipStore implements Store {
    * Describes the store, for messages; `console.log` prints this too.
    *
    * @returns The class, the key of the archive and its store, and the path, if one was given.
-   *
-   * @example
-   * ```ts
-   * import { MemoryStore } from "@zarr-parts/zarr-parts";
-   * import { ZipStore } from "@zarr-parts/zarr-parts/zip";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const store = new ZipStore(new MemoryStore(), "/x.zip");
-   * assertEquals(String(store), 'ZipStore("/x.zip" of MemoryStore(0))');
-   * ```
    */
-  toString(): string {
+  override toString(): string {
     const { place, path } = this.#archive;
     return `ZipStore(${place}${path === "" ? "" : `, ${describe(path)}`})`;
   }
@@ -408,37 +194,98 @@ export class ZipStore implements Store {
     }
     return bytes;
   }
+}
 
-  async #readRange(
+/** The entries of one state of an archive. */
+class ZipSnapshot implements Snapshot {
+  readonly #archive: OpenArchive;
+  readonly #state: ArchiveState;
+  readonly #bytes: EntryBytes;
+  readonly #options: StoreOptions;
+  readonly #versions = new Map<StoreKey, ZipVersion>();
+
+  constructor(
+    archive: OpenArchive,
     state: ArchiveState,
-    key: StoreKey,
-    range: ByteRange,
+    bytes: EntryBytes,
     options: StoreOptions,
+  ) {
+    this.#archive = archive;
+    this.#state = state;
+    this.#bytes = bytes;
+    this.#options = options;
+  }
+
+  // deno-lint-ignore require-await -- so that an entry that cannot be read is a rejection
+  async size(key: StoreKey): Promise<number | undefined> {
+    const entry = this.#state.find(key);
+    return entry && this.#bytes.size(entry);
+  }
+
+  async read(
+    key: StoreKey,
+    range?: ByteRange,
+    { limit }: ReadOptions = {},
   ): Promise<Uint8Array | undefined> {
-    const entry = state.find(key);
+    const entry = this.#state.find(key);
     if (entry === undefined) return undefined;
-    const bytes = this.#of(state);
-    const { start, end } = resolveByteRange(range, bytes.size(entry));
-    return await bytes.getRange(entry, start, end, options);
+    const { signal } = this.#options;
+    const options = signal ? { signal } : {};
+    if (range === undefined) {
+      return await this.#bytes.get(key, entry, { ...options, limit });
+    }
+    const { start, end } = resolveByteRange(range, this.#bytes.size(entry));
+    return await this.#bytes.getRange(entry, start, end, options);
+  }
+
+  // deno-lint-ignore require-await -- so that an entry that cannot be read is a rejection
+  async stream(
+    key: StoreKey,
+    range?: ByteRange,
+  ): Promise<ReadableStream<Uint8Array> | undefined> {
+    const entry = this.#state.find(key);
+    if (entry === undefined) return undefined;
+    const size = this.#bytes.size(entry);
+    const { start, end } = range
+      ? resolveByteRange(range, size)
+      : { start: 0, end: size };
+    return this.#stream(entry, start, end);
+  }
+
+  version(key: StoreKey): StoreVersion | undefined {
+    const state = this.#state;
+    const entry = state.find(key);
+    if (entry === undefined || state.version === undefined) return undefined;
+    let version = this.#versions.get(key);
+    if (version === undefined) {
+      version = new ZipVersion({
+        archive: this.#archive,
+        state,
+        key,
+        entry,
+        bytes: this.#bytes,
+      });
+      this.#versions.set(key, version);
+    }
+    return version;
   }
 
   /** Streams bytes of an entry. The state is kept until the end. */
   #stream(
-    state: ArchiveState,
     entry: ListedEntry,
     start: number,
     end: number,
-    options: StoreOptions,
   ): ReadableStream<Uint8Array> {
     const archive = this.#archive;
-    const pieces = this.#of(state).pieces(entry, start, end, options);
+    const state = this.#state;
+    const pieces = this.#bytes.pieces(entry, start, end, this.#options);
     let isKept = true;
     const leave = () => {
       if (isKept) archive.leave(state);
       isKept = false;
     };
     archive.keep(state);
-    const stream = new ReadableStream<Uint8Array>({
+    return new ReadableStream<Uint8Array>({
       async pull(controller) {
         try {
           const { done, value } = await pieces.next();
@@ -458,68 +305,6 @@ export class ZipStore implements Store {
         leave();
       },
     }, { highWaterMark: 0 });
-    return abortable(stream, options.signal);
-  }
-
-  #valuesOf(state: ArchiveState, keys: readonly StoreKey[]): GroupValues {
-    const versions = new Map<StoreKey, ZipVersion>();
-    const find = (key: StoreKey) => {
-      assertInGroup(keys, key);
-      return state.find(key);
-    };
-    const bytes = this.#of(state);
-    return {
-      get: async (key, options = {}) => {
-        const entry = find(key);
-        return entry && await bytes.get(key, entry, options);
-      },
-      getRange: async (key, range, options = {}) => {
-        assertByteRange(range);
-        find(key);
-        return await this.#readRange(state, key, range, options);
-      },
-      // deno-lint-ignore require-await -- so that a bad key is a rejection
-      stream: async (key, options = {}) => {
-        const entry = find(key);
-        return entry &&
-          this.#stream(state, entry, 0, bytes.size(entry), options);
-      },
-      // deno-lint-ignore require-await -- so that a bad key is a rejection
-      size: async (key) => {
-        const entry = find(key);
-        return entry && bytes.size(entry);
-      },
-      version: (key) => {
-        const entry = find(key);
-        if (entry === undefined || state.version === undefined) {
-          return undefined;
-        }
-        let version = versions.get(key);
-        if (version === undefined) {
-          const archive = this.#archive;
-          version = new ZipVersion({ archive, state, key, entry, bytes });
-          versions.set(key, version);
-        }
-        return version;
-      },
-    };
-  }
-
-  /** Reads bytes of a version of this store. */
-  async #ofVersion<T>(
-    version: StoreVersion,
-    key: StoreKey,
-    read: (state: ArchiveState) => Promise<T>,
-  ): Promise<T | undefined> {
-    const isOwn = version instanceof ZipVersion && version.key === key &&
-      version.archive === this.#archive;
-    if (!isOwn) return undefined;
-    try {
-      return await read(version.state);
-    } catch (error) {
-      if (error instanceof StateChangedError) return undefined;
-      throw error;
-    }
   }
 }
 

@@ -2,9 +2,10 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import {
+  BaseStore,
   FileSystemStore,
   MemoryStore,
-  type Store,
+  type Snapshot,
   type StoreKey,
 } from "../../mod.ts";
 import { ZipStore } from "../../zip.ts";
@@ -29,40 +30,44 @@ function archive(number: number): Uint8Array {
   })));
 }
 
-/** Lets a store answer after some turns of the event loop. */
-function delayed(store: MemoryStore, turns: () => number): Store {
-  const wait = async () => {
-    for (let i = turns(); i > 0; i--) await Promise.resolve();
-  };
-  return {
-    get: (key, options) => store.get(key, options),
-    getRange: (key, range, options) => store.getRange(key, range, options),
-    size: (key, options) => store.size(key, options),
-    group: (key, keys) => ({
-      async read(task, options) {
-        await wait();
-        return await store.group(key, keys).read(async (values) => {
-          const getRange: typeof values.getRange = async (...args) => {
-            await wait();
-            return await values.getRange(...args);
-          };
-          return await task({
-            get: (...args) => values.get(...args),
-            getRange,
-            stream: (...args) => values.stream(...args),
-            size: (...args) => values.size(...args),
-            version: (key) => values.version(key),
-          });
-        }, options);
-      },
-    }),
-    async getRangeOf(...args) {
-      await wait();
-      const bytes = await store.getRangeOf!(...args);
-      await wait();
-      return bytes;
-    },
-  };
+/** A store that answers after some turns of the event loop. */
+class Delayed extends BaseStore {
+  readonly #store: MemoryStore;
+  readonly #turns: () => number;
+
+  constructor(store: MemoryStore, turns: () => number) {
+    super();
+    this.#store = store;
+    this.#turns = turns;
+  }
+
+  async #wait() {
+    for (let i = this.#turns(); i > 0; i--) await Promise.resolve();
+  }
+
+  override async read<T>(
+    keys: readonly StoreKey[],
+    task: (values: Snapshot) => Promise<T>,
+  ): Promise<T> {
+    await this.#wait();
+    return await this.#store.read(keys, (values) =>
+      task({
+        read: async (...args) => {
+          await this.#wait();
+          return await values.read(...args);
+        },
+        stream: (...args) => values.stream(...args),
+        size: (...args) => values.size(...args),
+        version: (key) => values.version(key),
+      }));
+  }
+
+  async readOf(...args: Parameters<MemoryStore["readOf"]>) {
+    await this.#wait();
+    const bytes = await this.#store.readOf(...args);
+    await this.#wait();
+    return bytes;
+  }
 }
 
 /** Returns the number of the archive that bytes are of, which all of them say. */
@@ -86,11 +91,11 @@ const WAYS: readonly ((store: ZipStore, key: StoreKey) => Promise<number>)[] = [
     numberOf(await store.getRange(key, { suffixLength: 9 })),
   async (store, key) => numberOf(await readAll(await store.stream(key))),
   (store, key) =>
-    store.group(key, KEYS).read(async (values) => {
-      const all = await Promise.all(KEYS.map((key) => values.get(key)));
+    store.read(KEYS, async (values) => {
+      const all = await Promise.all(KEYS.map((key) => values.read(key)));
       const numbers = new Set(all.map(numberOf));
       assertEquals(numbers.size, 1);
-      return numberOf(await values.getRange(key, { suffixLength: 2 }));
+      return numberOf(await values.read(key, { suffixLength: 2 }));
     }),
 ];
 
@@ -111,7 +116,7 @@ Deno.test("ZipStore never mixes archives, in any order of reads and changes", as
         const files = new MemoryStore([[KEY, archive(present)]]);
         let turn = 0;
         const store = new ZipStore(
-          delayed(files, () => turns[turn++ % turns.length]!),
+          new Delayed(files, () => turns[turn++ % turns.length]!),
           KEY,
           { follow },
         );

@@ -237,8 +237,10 @@ Deno.test("ZipStore closes files, and compares the directory of one that was wri
         });
         assertEquals(await store.get("/c/0"), utf8("old chunk"));
         assertEquals(await store.get("/absent"), undefined);
-        const version = await store.group("/c/0", ["/c/0"])
-          .read((values) => Promise.resolve(values.version("/c/0")!));
+        const version = await store.read(
+          ["/c/0"],
+          (values) => Promise.resolve(values.version("/c/0")!),
+        );
         assertEquals(version.isLasting, !isYoung);
         assertEquals(version.tag === undefined, isYoung);
         const stream = await store.stream("/c/0");
@@ -248,7 +250,7 @@ Deno.test("ZipStore closes files, and compares the directory of one that was wri
           await Deno.rename(`${path}.new`, path);
           const range = { offset: 0, length: 1 };
           assertEquals(
-            await store.getRangeOf(version, "/c/0", range),
+            await store.readOf(version, "/c/0", range),
             undefined,
           );
           version.release();

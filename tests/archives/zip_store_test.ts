@@ -110,21 +110,22 @@ Deno.test("ZipStore reads values, ranges and streams of entries, however they ar
             slowRange(content, range),
           );
           assertEquals(await store.get(key), content);
-          const group = store.group(key, [key]);
-          const version = await group.read((values) =>
-            Promise.resolve(values.version(key))
+          const version = await store.read(
+            [key],
+            (values) => Promise.resolve(values.version(key)),
           );
           assertEquals(version !== undefined, hasVersions);
           if (version === undefined) continue;
           assertEquals(version.size, content.length);
           assertEquals(
-            await store.getRangeOf(version, key, range),
+            await store.readOf(version, key, range),
             slowRange(content, range),
           );
-          assertEquals(
-            await readAll(await store.streamRangeOf(version, key, range)),
-            slowRange(content, range),
+          const stream = await store.read(
+            [key],
+            (values) => values.stream(key, range),
           );
+          assertEquals(await readAll(stream), slowRange(content, range));
           version.release();
         }
         assertEquals(
@@ -503,16 +504,16 @@ Deno.test("ZipStore reads one state of an archive, and follows another one on de
       const files = inMemory(archives[0]!);
       const store = new ZipStore(files, KEY, { follow });
       assertEquals(await store.get("/zarr.json"), utf8("old"));
-      const version = await store.group(key, [key]).read((values) =>
-        Promise.resolve(values.version(key)!)
+      const version = await store.read(
+        [key],
+        (values) => Promise.resolve(values.version(key)!),
       );
       const stream = await store.stream("/c/0");
       await files.set(KEY, archives[1]!);
       const range = { offset: 0, length: 3 };
-      assertEquals(await store.getRangeOf(version, key, range), undefined);
-      assertEquals(await store.streamRangeOf(version, key, range), undefined);
+      assertEquals(await store.readOf(version, key, range), undefined);
       assertEquals(
-        await store.getRangeOf(version, key, { offset: 0, length: 0 }),
+        await store.readOf(version, key, { offset: 0, length: 0 }),
         undefined,
       );
       const read = () => store.getRange(key, range);

@@ -15,7 +15,9 @@ import {
   type ShardLayout,
 } from "../../shards/mod.ts";
 import {
+  backendOf,
   describeStore,
+  type Snapshot,
   type Store,
   type StoreKey,
   type StoreOptions,
@@ -59,7 +61,20 @@ export async function readZippedArray(
   array: string | number,
   options: StoreOptions,
 ): Promise<ZippedArray> {
-  const file = await openZipFile(store, key, options);
+  return await backendOf(store).read(
+    [key],
+    (values) => zippedArrayIn(values, store, key, array),
+    options,
+  );
+}
+
+async function zippedArrayIn(
+  values: Snapshot,
+  store: Store,
+  key: StoreKey,
+  array: string | number,
+): Promise<ZippedArray> {
+  const file = await openZipFile(values, key);
   if (file === undefined) {
     throw new RangeError(
       `Expected the key of a zip in ${describeStore(store)}, found ${
