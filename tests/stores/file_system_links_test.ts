@@ -1,6 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { FileSystemStore } from "../../src/stores/file_system/file_system_store.ts";
+import { FileSystemStore, type StoreKey } from "../../mod.ts";
 import { countingBytes } from "../support/bytes.ts";
+import { treeOf } from "../support/tree.ts";
 import { everyUse, listed, readAll } from "./store_values.ts";
 import { filesIn, inTempDir, present } from "./temp_dir.ts";
 
@@ -20,6 +21,7 @@ Deno.test("FileSystemStore rejects links that lead out of its root", async () =>
     await Deno.symlink(outside, `${root}/folder`);
     await Deno.symlink("..", `${root}/up`);
     await Deno.symlink("folder", `${root}/again`);
+    const before = await treeOf(folder);
     const store = new FileSystemStore(root);
     for (
       const key of [
@@ -30,30 +32,25 @@ Deno.test("FileSystemStore rejects links that lead out of its root", async () =>
         "/again/secret",
         "/up/root-and-more/secret",
         "/up",
+        "/folder/new",
+        "/folder/sub/new",
+        "/up/new/k",
       ] as const
     ) {
-      for (const use of everyUse(store, key)) {
-        await assertRejects(
-          use,
-          Error,
-          `Key "${key}" leads out of the store's root`,
-        );
-      }
-    }
-    for (
-      const key of ["/folder/new", "/folder/sub/new", "/up/new/k"] as const
-    ) {
-      for (const use of everyUse(store, key)) {
+      for (
+        const use of [
+          ...everyUse(store, key),
+          () => store.update([key], () => Promise.resolve([BYTES])),
+          () => store.link(key, "/x"),
+        ]
+      ) {
         await assertRejects(use, Error, "leads out of the store's root");
       }
     }
     assertEquals(await listed(store), []);
     await assertRejects(() => listed(store, "/folder/"), Error, "leads out");
-    assertEquals(await filesIn(folder), ["root", "root-and-more"]);
-    assertEquals(await filesIn(outside), ["secret", "sub"]);
-    assertEquals(await filesIn(`${outside}/sub`), []);
-    assertEquals(await Deno.readFile(`${outside}/secret`), SECRET);
-    assertEquals((await filesIn(root)).length, 5);
+    await assertRejects(() => store.recover({ path: "up" }), Error, "out of");
+    assertEquals(await treeOf(folder), before);
   });
 });
 
@@ -63,32 +60,31 @@ Deno.test("FileSystemStore checks a key at every read, also one that was read be
     await Deno.mkdir(`${folder}/outside`);
     await Deno.writeFile(`${folder}/outside/k`, SECRET);
     const store = new FileSystemStore(root);
-    const read = [
-      () => store.get("/c/k"),
-      () => store.getRange("/c/k", { offset: 0, length: 2 }),
-      () => store.stream("/c/k"),
-      () => store.size("/c/k"),
+    const replacements = [
+      () => Deno.symlink("../../outside/k", `${root}/c/k`),
+      async () => {
+        await Deno.remove(`${root}/c`, { recursive: true });
+        await Deno.symlink("../outside", `${root}/c`);
+      },
     ];
-    const outsideFile = () => Deno.symlink("../../outside/k", `${root}/c/k`);
-    const outsideFolder = async () => {
-      await Deno.remove(`${root}/c`, { recursive: true });
-      await Deno.symlink("../outside", `${root}/c`);
-    };
-    for (const replace of [outsideFile, outsideFolder]) {
+    for (const replace of replacements) {
       await store.set("/c/k", BYTES);
-      for (let i = 0; i < 2; i++) assertEquals(await store.get("/c/k"), BYTES);
+      assertEquals(await store.get("/c/k"), BYTES);
       await Deno.remove(`${root}/c/k`);
-      for (let i = 0; i < 2; i++) {
-        assertEquals(await store.get("/c/k"), undefined);
-      }
+      assertEquals(await store.get("/c/k"), undefined);
+      const writer = await store.writer("/c/k");
       await replace();
-      for (const use of [...read, ...read]) {
+      for (const use of everyUse(store, "/c/k")) {
         await assertRejects(use, Error, "leads out of the store's root");
       }
+      // A link in the place of a value is replaced, and one in that of a folder not followed.
+      const isFolder = (await Deno.lstat(`${root}/c`)).isSymlink;
+      const closed = Promise.resolve(writer.close());
+      if (isFolder) await assertRejects(() => closed, Error, "leads out");
+      else await closed;
+      assertEquals(await Deno.readFile(`${folder}/outside/k`), SECRET);
       await Deno.remove(`${root}/c`, { recursive: true });
     }
-    await Deno.writeFile(`${root}/c`, BYTES);
-    assertEquals(await store.get("/c/k"), undefined);
     await Deno.remove(root, { recursive: true });
     await Deno.writeFile(root, BYTES);
     await assertRejects(() => store.get("/c/k"), Error, "to be a folder");
@@ -99,36 +95,42 @@ Deno.test("FileSystemStore.set creates nothing through a broken link", async () 
   await inTempDir(async (folder) => {
     const root = `${folder}/root`;
     await Deno.mkdir(root);
-    await Deno.symlink(`${folder}/none`, `${root}/k`);
     const store = new FileSystemStore(root);
-    assertEquals(await store.get("/k"), undefined);
-    assertEquals(await listed(store), []);
-    await assertRejects(() => store.set("/k/x/y", BYTES), Error, "os error");
-    await store.set("/k", BYTES);
-    assertEquals(await store.get("/k"), BYTES);
-    await Deno.remove(`${root}/k`);
-    await Deno.symlink(`${folder}/none`, `${root}/k`);
-    await store.delete("/k");
-    assertEquals(await filesIn(root), []);
+    for (const change of ["set", "delete"] as const) {
+      await Deno.symlink(`${folder}/none`, `${root}/k`);
+      assertEquals(await store.get("/k"), undefined);
+      assertEquals(await listed(store), []);
+      await assertRejects(() => store.set("/k/x/y", BYTES), Error, "os error");
+      if (change === "set") await store.set("/k", BYTES);
+      await store.delete("/k");
+      assertEquals(await filesIn(root), []);
+    }
     assertEquals(await filesIn(folder), ["root"]);
   });
 });
 
-Deno.test("FileSystemStore follows links that stay below its root", async () => {
-  await inTempDir(async (folder) => {
-    const root = `${folder}/root`;
+Deno.test("FileSystemStore follows links below its root, and replaces and removes them, not their targets", async () => {
+  await inTempDir(async (root) => {
     const store = new FileSystemStore(root);
     await store.set("/real/k", BYTES);
-    await Deno.symlink("real/k", `${root}/file`);
     await Deno.symlink(`${root}/real`, `${root}/folder`);
-    for (const key of ["/file", "/folder/k"] as const) {
-      assertEquals(await store.get(key), BYTES);
+    for (const change of ["set", "delete"] as const) {
+      await Deno.symlink("real/k", `${root}/file`);
+      for (const key of ["/file", "/folder/k"] as const) {
+        assertEquals(await store.get(key), BYTES);
+        const end = await store.getRange(key, { suffixLength: 2 });
+        assertEquals(end, BYTES.slice(-2));
+        assertEquals(await readAll(await store.stream(key)), BYTES);
+        assertEquals(await store.size(key), 9);
+      }
+      if (change === "set") await store.set("/file", SECRET);
       assertEquals(
-        await store.getRange(key, { suffixLength: 2 }),
-        BYTES.slice(-2),
+        await store.get("/file"),
+        change === "set" ? SECRET : BYTES,
       );
-      assertEquals(await readAll(await store.stream(key)), BYTES);
-      assertEquals(await store.size(key), 9);
+      await store.delete("/file");
+      assertEquals(await present(`${root}/file`), false);
+      assertEquals(await store.get("/real/k"), BYTES);
     }
     await store.set("/folder/new/k", BYTES);
     assertEquals(await store.get("/real/new/k"), BYTES);
@@ -137,20 +139,34 @@ Deno.test("FileSystemStore follows links that stay below its root", async () => 
   });
 });
 
-Deno.test("FileSystemStore.set and delete replace and remove a link, not its target", async () => {
+Deno.test("FileSystemStore sees that a link of a chunk was replaced while its files are opened", async () => {
   await inTempDir(async (root) => {
     const store = new FileSystemStore(root);
-    await store.set("/real/k", BYTES);
-    await Deno.symlink("real/k", `${root}/link`);
-    await store.set("/link", SECRET);
-    assertEquals(await store.get("/link"), SECRET);
-    assertEquals(await store.get("/real/k"), BYTES);
-    await Deno.remove(`${root}/link`);
-    await Deno.symlink("real/k", `${root}/link`);
-    await store.delete("/link");
-    assertEquals(await present(`${root}/link`), false);
-    assertEquals(await store.get("/real/k"), BYTES);
-    assertEquals(await filesIn(`${root}/real`), ["k"]);
+    const keys: StoreKey[] = ["/c/0", "/c/0.tail"];
+    await store.set("/old", BYTES);
+    await store.set("/c/0", BYTES);
+    await Deno.symlink("../old", `${root}/c/0.tail`);
+    const { openSync } = Deno;
+    let isReplaced = false;
+    Deno.openSync = (path, options) => {
+      const file = openSync(path, options);
+      if (String(path) === `${root}/old` && !isReplaced) {
+        isReplaced = true;
+        Deno.removeSync(`${root}/c/0.tail`);
+        for (const key of keys) Deno.writeFileSync(root + key, SECRET);
+      }
+      return file;
+    };
+    try {
+      const read = await store.read(
+        keys,
+        (values) => Promise.all(keys.map((key) => values.read(key))),
+      );
+      assertEquals(read, [SECRET, SECRET]);
+    } finally {
+      Deno.openSync = openSync;
+    }
+    assertEquals(isReplaced, true);
   });
 });
 
@@ -172,41 +188,21 @@ Deno.test("FileSystemStore.list returns linked files, and walks linked folders o
   });
 });
 
-Deno.test("FileSystemStore accepts a link as its root", async () => {
+Deno.test("FileSystemStore takes a link as its root, also if its target changes", async () => {
   await inTempDir(async (folder) => {
-    await Deno.mkdir(`${folder}/real`);
-    await Deno.symlink("real", `${folder}/link`);
-    const store = new FileSystemStore(`${folder}/link`);
-    await store.set("/c/k", BYTES);
-    await Deno.symlink(`${folder}/real/c`, `${folder}/real/d`);
-    assertEquals(await store.get("/d/k"), BYTES);
-    assertEquals(await listed(store), ["/c/k"]);
-    await store.delete("/d/k");
-    assertEquals(await filesIn(`${folder}/real/c`), []);
-    assertEquals((await Deno.lstat(`${folder}/link`)).isSymlink, true);
-  });
-});
-
-Deno.test("FileSystemStore follows a linked root whose target changes", async () => {
-  await inTempDir(async (folder) => {
-    await Deno.mkdir(`${folder}/a/sub/sub`, { recursive: true });
-    await Deno.writeFile(`${folder}/a/v`, Uint8Array.of(1));
-    await Deno.writeFile(`${folder}/a/sub/v`, Uint8Array.of(2));
-    await Deno.writeFile(`${folder}/a/sub/sub/v`, Uint8Array.of(3));
-    await Deno.symlink(`${folder}/a`, `${folder}/root`);
+    const targets = ["a", "a/sub", "a/sub/sub", "a"];
     const store = new FileSystemStore(`${folder}/root`);
-    assertEquals(await store.get("/v"), Uint8Array.of(1));
-    for (
-      const [target, value] of [["a/sub", 2], ["a/sub/sub", 3], [
-        "a",
-        1,
-      ]] as const
-    ) {
-      await Deno.remove(`${folder}/root`);
+    await Deno.mkdir(`${folder}/a/sub/sub`, { recursive: true });
+    for (const [i, target] of targets.entries()) {
       await Deno.symlink(`${folder}/${target}`, `${folder}/root`);
-      assertEquals(await store.get("/v"), Uint8Array.of(value));
-      assertEquals(await store.size("/v"), 1);
-      assertEquals((await Array.fromAsync(store.list())).includes("/v"), true);
+      await store.set("/c/k", Uint8Array.of(i));
+      assertEquals(await store.get("/c/k"), Uint8Array.of(i));
+      assertEquals(
+        await Deno.readFile(`${folder}/${target}/c/k`),
+        Uint8Array.of(i),
+      );
+      assertEquals((await listed(store)).includes("/c/k"), true);
+      await Deno.remove(`${folder}/root`);
     }
   });
 });
@@ -216,14 +212,12 @@ Deno.test("FileSystemStore.link gives a file another key", () =>
     const store = new FileSystemStore(folder);
     await store.set("/a", new Uint8Array([1]));
     await store.link("/a", "/b/c/d");
-    assertEquals(await store.get("/b/c/d"), new Uint8Array([1]));
     await store.link("/a", "/b/c/d"); // They are the same file already.
+    assertEquals(await store.get("/b/c/d"), new Uint8Array([1]));
     await store.set("/b/c/d", new Uint8Array([2]));
     assertEquals(await store.get("/a"), new Uint8Array([1]));
-    await assertRejects(
-      () => store.link("/a", "/b/c/d"),
-      Deno.errors.AlreadyExists,
-    );
+    const linking = () => store.link("/a", "/b/c/d");
+    await assertRejects(linking, Deno.errors.AlreadyExists);
     assertEquals(await store.get("/b/c/d"), new Uint8Array([2]));
     await assertRejects(
       () => store.link("/none", "/e"),
@@ -236,37 +230,23 @@ Deno.test("FileSystemStore.link gives a file another key", () =>
     }
   }));
 
-/** The device of a folder; 0 if there is no such folder. */
-async function deviceOf(folder: string): Promise<number> {
-  return (await Deno.stat(folder).catch(() => undefined))?.dev ?? 0;
-}
-
 const SHARED_MEMORY = "/dev/shm";
-const TEMPORARY = await Deno.makeTempDir();
-const devices = await Promise.all([SHARED_MEMORY, TEMPORARY].map(deviceOf));
-await Deno.remove(TEMPORARY);
 
-Deno.test({
-  name: "FileSystemStore.link refuses another file system, and says what to do",
-  ignore: devices[0] === 0 || devices[0] === devices[1],
-  async fn() {
-    await inTempDir(async (folder) => {
-      await Deno.writeTextFile(`${folder}/a`, "a");
-      const other = await Deno.makeTempDir({ dir: SHARED_MEMORY });
-      try {
-        await assertRejects(
-          () =>
-            new FileSystemStore("/").link(
-              `${folder}/a` as "/",
-              `${other}/b` as "/",
-            ),
-          Error,
-          `they are on different file systems, and a hard link is on that of its file`,
-        );
-        assertEquals(await Array.fromAsync(Deno.readDir(other)), []);
-      } finally {
-        await Deno.remove(other, { recursive: true });
-      }
-    });
-  },
-});
+Deno.test("FileSystemStore.link refuses another file system, and says what to do", () =>
+  inTempDir(async (folder) => {
+    const shared = await Deno.stat(SHARED_MEMORY).catch(() => undefined);
+    if (!shared || shared.dev === (await Deno.stat(folder)).dev) return;
+    await Deno.writeTextFile(`${folder}/a`, "a");
+    const other = await Deno.makeTempDir({ dir: SHARED_MEMORY });
+    try {
+      const [from, to] = [`${folder}/a`, `${other}/b`] as StoreKey[];
+      await assertRejects(
+        () => new FileSystemStore("/").link(from!, to!),
+        Error,
+        "they are on different file systems, and a hard link is on that of its file",
+      );
+      assertEquals(await filesIn(other), []);
+    } finally {
+      await Deno.remove(other, { recursive: true });
+    }
+  }));

@@ -58,7 +58,7 @@ export async function readFiles<T>(
   const release = taken instanceof Promise ? await taken : taken;
   try {
     const openedAt = context.system.now();
-    const opened = await openFiles(context, keys, options);
+    const opened = await openFiles(context, keys, options, isLocked);
     const values = new FileSnapshot(keys, opened.files, openedAt, options);
     try {
       const result = await task(values);
@@ -139,10 +139,11 @@ async function openFiles(
   context: FileContext,
   keys: readonly StoreKey[],
   { signal, name = keys[0]! }: ValuesOptions,
+  isLocked: boolean,
 ): Promise<Opened> {
   const { system } = context;
   const first = await tryOpen(context, keys);
-  if (first.isOneWrite) return first;
+  if (first.isOneWrite || isLocked && first.isIncomplete) return first;
   const deadline = system.now() + LONGEST_WAIT;
   let pause = 0.1;
   let incompleteTries = first.isIncomplete ? 1 : 0;
