@@ -274,7 +274,11 @@ export class FileSystemRoot implements Folders {
   /** The entries of a folder; none if it is absent. */
   async entries(path: string): Promise<FolderEntry[]> {
     try {
-      return await Array.fromAsync(this.#runtime.readDir(path));
+      const entries = [];
+      for await (const entry of this.#runtime.readDir(path)) {
+        entries.push(entry);
+      }
+      return entries;
     } catch (error) {
       if (isAbsence(error)) return [];
       throw error;
