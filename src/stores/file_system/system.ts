@@ -229,14 +229,15 @@ export class FileSystem implements System {
     signal: AbortSignal | undefined,
   ): Promise<void> {
     signal?.throwIfAborted();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, milliseconds);
-    const stop = () => {
-      clearTimeout(timer);
-      resolve();
-    };
-    signal?.addEventListener("abort", stop);
-    await promise;
+    let stop!: () => void;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, milliseconds);
+      stop = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      signal?.addEventListener("abort", stop);
+    });
     signal?.removeEventListener("abort", stop);
     signal?.throwIfAborted();
   }
