@@ -115,7 +115,8 @@ function adapt(store: Store): Backend {
 /** Reads the values of a store, whatever methods it has. */
 class ForeignSource {
   readonly #store: Store;
-  #padsRanges: boolean | undefined;
+  /** Whether the store may add zeros to ranges: it has returned memory of Node. */
+  #mayPad = false;
 
   constructor(store: Store) {
     this.#store = store;
@@ -174,31 +175,70 @@ class ForeignSource {
     if (typeof store.getRange !== "function") {
       return cut(await store.get(key, options), range);
     }
-    let bytes: Uint8Array | undefined;
     try {
-      bytes = await store.getRange(key, range, options);
+      const bytes = this.#mayPad
+        ? await this.#unpadded(key, range, options)
+        : await this.#request(key, range, options);
+      const isSuspect = bytes && !this.#mayPad &&
+        typeof store.size !== "function" &&
+        bytes.constructor !== Uint8Array && bytes.at(-1) === 0;
+      if (!isSuspect) return bytes && copyBytes(bytes);
+      this.#mayPad = true;
+      return await this.#range(key, range, options);
     } catch (error) {
       const isRefused = error instanceof RangeError ||
         /\b416\b/.test(String(error));
       if (!isRefused || typeof store.size === "function") throw error;
       return cut(await store.get(key, options), range);
     }
-    const mayBePadded = bytes !== undefined && this.#padsRanges !== false &&
-      typeof store.size !== "function" && endsWithZeroOfNode(bytes);
-    if (!mayBePadded) {
-      if (bytes) assertNoMore(key, range, bytes);
-      return bytes && copyBytes(bytes);
+  }
+
+  /**
+   * Reads a range with some bytes more. If it ends with zeros, and zeros follow, the store
+   * may have added them: then the value ends with fewer zeros than the range.
+   */
+  async #unpadded(
+    key: StoreKey,
+    range: ByteRange,
+    options: StoreOptions,
+  ): Promise<Uint8Array | undefined> {
+    const length = lengthOfByteRange(range);
+    const more = "offset" in range
+      ? { offset: range.offset, length: length + MORE }
+      : range;
+    const read = await this.#request(key, more, options);
+    if (read === undefined) return undefined;
+    const bytes = copyBytes(read, 0, length);
+    const isZero = (byte: number) => byte === 0;
+    const isFollowed = !read.subarray(length - 1).every(isZero);
+    if (isFollowed || read.length < lengthOfByteRange(more)) return bytes;
+    const zeros = length - 1 - bytes.findLastIndex((byte) => byte !== 0);
+    if (zeros < length) {
+      const suffix = { suffixLength: zeros };
+      const end = await this.#request(key, suffix, options);
+      if (end?.length === zeros && end.every(isZero)) return bytes;
     }
-    const value = await store.get(key, options);
-    if (value === undefined) return undefined;
-    if (this.#padsRanges === undefined) {
-      const next = { offset: value.length, length: 1 };
-      const beyond = await store.getRange(key, next, options).catch(() => {});
-      this.#padsRanges = beyond?.length === 1;
-    }
-    return cut(value, range);
+    return cut(await this.#store.get(key, options), range);
+  }
+
+  async #request(
+    key: StoreKey,
+    range: ByteRange,
+    options: StoreOptions,
+  ): Promise<Uint8Array | undefined> {
+    const bytes = await this.#store.getRange!(key, range, options);
+    const length = lengthOfByteRange(range);
+    if (bytes === undefined || bytes.length <= length) return bytes;
+    throw new Error(
+      `Expected at most ${length} bytes of ${
+        JSON.stringify(key)
+      } from the store, found ${bytes.length}`,
+    );
   }
 }
+
+/** How many bytes after a range are read from a store that may add zeros to ranges. */
+const MORE = 64;
 
 function cut(
   value: Uint8Array | undefined,
@@ -207,25 +247,6 @@ function cut(
   if (value === undefined) return undefined;
   const { start, end } = resolveByteRange(range, value.length);
   return copyBytes(value, start, end);
-}
-
-/** Whether bytes may end with padding. Only stores of files in Node pad; they return a `Buffer`. */
-function endsWithZeroOfNode(bytes: Uint8Array): boolean {
-  return bytes.constructor !== Uint8Array && bytes.at(-1) === 0;
-}
-
-function assertNoMore(
-  key: StoreKey,
-  range: ByteRange,
-  bytes: Uint8Array,
-): void {
-  const length = lengthOfByteRange(range);
-  if (bytes.length <= length) return;
-  throw new Error(
-    `Expected at most ${length} bytes of ${
-      JSON.stringify(key)
-    } from the store, found ${bytes.length}`,
-  );
 }
 
 /** Values of a foreign store, in memory until they are stored. */

@@ -1,7 +1,9 @@
 import { assertEquals } from "@std/assert";
-import type { Store, StoreKey } from "../../mod.ts";
+import type { Backend, Store, StoreKey } from "../../mod.ts";
+import { backendOf } from "../../src/stores/foreign_store.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { ALL_METHODS, STORE_METHODS } from "../support/observed_store.ts";
+import { backendCases } from "./conformance_backend.ts";
 import { propertyCases } from "./conformance_property.ts";
 import { readingCases } from "./conformance_reading.ts";
 import { writerCases } from "./conformance_writer.ts";
@@ -30,6 +32,7 @@ export interface Subject extends OpenedStore {
   /** A value of so many bytes more than the fewest; another `first`, other bytes. */
   value(more: number, first?: number): Uint8Array;
   boundaries: readonly number[];
+  backend: Backend;
 }
 
 export interface Case {
@@ -39,18 +42,26 @@ export interface Case {
   run(subject: Subject, open: () => Promise<Subject>): Promise<void>;
 }
 
-/** Tests the contract of {@linkcode Store} for the methods that the store has. */
+/** Tests the contracts of {@linkcode Store} and {@linkcode Backend} for the methods that the store has. */
 export function testStore(
   name: string,
   open: () => Promise<OpenedStore>,
-  { smallest = 0, boundaries = [], lacks = [], hasWriter = false }:
-    StoreTestOptions = {},
+  {
+    smallest = 0,
+    boundaries = [],
+    lacks = [],
+    hasWriter = false,
+  }: StoreTestOptions = {},
 ): void {
-  const openSubject = async (): Promise<Subject> => ({
-    ...await open(),
-    value: (more, first) => countingBytes(smallest + more, first),
-    boundaries,
-  });
+  const openSubject = async (): Promise<Subject> => {
+    const opened = await open();
+    return {
+      ...opened,
+      value: (more, first) => countingBytes(smallest + more, first),
+      boundaries,
+      backend: backendOf(opened.store),
+    };
+  };
   Deno.test(`${name} passes the conformance tests`, async (t) => {
     const { store, close } = await openSubject();
     await close?.();
@@ -65,6 +76,7 @@ export function testStore(
       ...readingCases,
       ...writingCases,
       ...writerCases,
+      ...backendCases,
       ...propertyCases,
     ];
     for (const { name, needs, run } of cases) {

@@ -178,9 +178,10 @@ class Attempt implements Snapshot {
   }
 
   version(key: StoreKey): StoreVersion | undefined {
-    const isSeen = this.#seen.has(key);
-    if (isSeen && this.#seen.get(key) === undefined) return undefined;
-    this.#hasUnreadVersions ||= !isSeen;
+    const value = this.#seen.get(key);
+    const isRead = this.#seen.has(key);
+    if (isRead && !(value && tellsVersion(value))) return undefined;
+    this.#hasUnreadVersions ||= !isRead;
     return new HttpVersion(key, this.#seen, this.#sequenceKey);
   }
 

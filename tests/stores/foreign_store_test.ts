@@ -1,0 +1,267 @@
+/** Stores of other packages, as backends. */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { FetchStore, FileSystemStore } from "@zarrita/storage";
+import fc from "fast-check";
+import {
+  type Backend,
+  type ByteRange,
+  MemoryStore,
+  SizeLimitError,
+  type Store,
+  type StoreKey,
+} from "../../mod.ts";
+import { backendOf } from "../../src/stores/foreign_store.ts";
+import { countingBytes } from "../support/bytes.ts";
+import { logged, observed } from "../support/observed_store.ts";
+import { serve, storeHandler } from "./loopback.ts";
+import { sliced } from "./sliced.ts";
+import { readAll } from "./store_values.ts";
+import { inTempDir } from "./temp_dir.ts";
+
+const KEY = "/c/0";
+const OTHER = "/c/0.index";
+const ABSENT = "/c/1";
+const BYTES = countingBytes(100);
+const KEYS: StoreKey[] = [KEY, OTHER];
+
+type Reader = Parameters<Backend["read"]>[1];
+const reading = <T>(
+  backend: Backend,
+  task: (values: Parameters<Reader>[0]) => Promise<T>,
+) => backend.read([KEY], task);
+
+/** A store that answers at once, from memory that the next answer overwrites. */
+function reusing(value: Uint8Array): Store {
+  const values = new Map<string, Uint8Array>([[KEY, value.slice()]]);
+  const memory = new Uint8Array(value.length + 1);
+  const lend = (bytes: Uint8Array | undefined) => {
+    if (bytes === undefined) return undefined;
+    memory.fill(255).set(bytes);
+    return memory.subarray(0, bytes.length);
+  };
+  return {
+    get: (key: string) => lend(values.get(key)),
+    getRange(key: string, range: ByteRange) {
+      const bytes = values.get(key);
+      return lend(bytes && sliced(bytes, range));
+    },
+  } as unknown as Store;
+}
+
+/** Runs a test with each kind of store that has one value. The type check sees that zarrita's are stores. */
+async function withStores(
+  value: Uint8Array,
+  run: (name: string, store: Store) => Promise<void>,
+): Promise<void> {
+  await inTempDir(async (root) => {
+    const files: Store = new FileSystemStore(root);
+    await files.set!(KEY, value.slice());
+    await run("files of zarrita", files);
+  });
+  const memory = new MemoryStore([[KEY, value]]);
+  const { url, close } = serve(storeHandler(memory));
+  const fetched: Store = new FetchStore(url);
+  await run("URLs of zarrita", fetched);
+  await close();
+  await run("a Map", new Map([[KEY, value.slice()]]) as unknown as Store);
+  await run("get alone", logged(memory, ["get"]).store);
+  await run("all methods", observed(memory, () => {}));
+  await run("reused memory", reusing(value));
+}
+
+Deno.test({
+  name:
+    "backendOf reads values, ranges, streams and sizes of any store into memory of the caller",
+  sanitizeResources: false, // zarrita's FetchStore leaves bodies of errors unread.
+  async fn() {
+    await withStores(BYTES, async (name, store) => {
+      const backend = backendOf(store);
+      assertEquals(backendOf(store), backend);
+      const range = { offset: 90, length: 20 };
+      await reading(backend, async (values) => {
+        const all = [
+          await values.read(KEY),
+          await values.read(KEY, range),
+          await values.read(KEY, { suffixLength: 10 }),
+          await values.read(KEY, { offset: 0, length: 0 }),
+        ].map((bytes) => bytes!);
+        const expected = [
+          BYTES,
+          BYTES.slice(90),
+          BYTES.slice(90),
+          new Uint8Array(),
+        ];
+        assertEquals(all.map((bytes) => new Uint8Array(bytes)), expected, name);
+        for (const bytes of all) bytes.fill(7);
+        assertEquals(await readAll(await values.stream(KEY)), BYTES);
+        const streamed = await readAll(await values.stream(KEY, range));
+        assertEquals(streamed, BYTES.slice(90));
+        assertEquals(await values.size(KEY), 100);
+        assertEquals(values.version(KEY), undefined);
+        assertEquals(await values.read(ABSENT), undefined);
+        assertEquals(await values.read(ABSENT, range), undefined);
+        assertEquals(await values.stream(ABSENT), undefined);
+        assertEquals(await values.size(ABSENT), undefined);
+        await assertRejects(
+          () => values.read(KEY, undefined, { limit: 99 }),
+          SizeLimitError,
+        );
+      });
+      assertEquals(backend.readOf, undefined);
+      assertEquals(backend.prepare === undefined, store.set === undefined);
+    });
+  },
+});
+
+Deno.test("backendOf of zarrita's FileSystemStore gives the bytes of any range of zeros and other bytes", async () => {
+  await inTempDir(async (root) => {
+    const store: Store = new FileSystemStore(root);
+    const size = fc.nat({ max: 200 });
+    const runs = fc.array(fc.tuple(size, fc.nat({ max: 1 })), { maxLength: 4 });
+    const ranges = fc.array(
+      fc.oneof(
+        fc.record({ offset: size, length: size }),
+        fc.record({ suffixLength: size }),
+        fc.constant({ offset: 2 ** 40, length: 9 }),
+        fc.constant({ offset: Number.MAX_SAFE_INTEGER, length: 3 }),
+      ),
+      { minLength: 1, maxLength: 4 },
+    );
+    await fc.assert(
+      fc.asyncProperty(runs, ranges, async (runs, ranges) => {
+        const value = new Uint8Array(
+          runs.flatMap(([count, byte]) => Array(count).fill(byte)),
+        );
+        await store.set!(KEY, value);
+        // Another adapter each time, which has learnt nothing.
+        const backend = backendOf({
+          get: (key) => store.get(key),
+          getRange: (key, range) => store.getRange!(key, range),
+        });
+        for (const range of ranges) {
+          const found = await reading(
+            backend,
+            (values) => values.read(KEY, range),
+          );
+          assertEquals(new Uint8Array(found!), sliced(value, range));
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+Deno.test("backendOf asks zarrita's FileSystemStore for little more than is read", async () => {
+  await inTempDir(async (root) => {
+    const files: Store = new FileSystemStore(root);
+    // Four chunks that end with zeros, and an index.
+    const chunk = new Uint8Array(3000).fill(1, 0, 2990);
+    const index = new Uint8Array(68).fill(2);
+    const shard = new Uint8Array(4 * 3000 + 68);
+    for (let i = 0; i < 4; i++) shard.set(chunk, i * 3000);
+    shard.set(index, 12_000);
+    for (const length of [shard.length, 10_000]) {
+      await files.set!(KEY, shard.slice(0, length));
+      let whole = 0;
+      const asked: ByteRange[] = [];
+      const backend = backendOf({
+        get(key) {
+          whole++;
+          return files.get(key);
+        },
+        getRange(key, range) {
+          asked.push(range);
+          return files.getRange!(key, range);
+        },
+      });
+      await reading(backend, async (values) => {
+        await values.read(KEY, { suffixLength: 68 });
+        for (let i = 0; i < 4; i++) {
+          const range = { offset: i * 3000, length: 3000 };
+          const found = await values.read(KEY, range);
+          const stored = shard.slice(0, length);
+          assertEquals(new Uint8Array(found!), sliced(stored, range));
+        }
+      });
+      const isCut = length < shard.length;
+      assert(asked.length <= (isCut ? 8 : 6), JSON.stringify(asked));
+      assertEquals(whole, isCut ? 1 : 0);
+      const end = Math.max(
+        ...asked.map((range) => "offset" in range ? range.offset : 0),
+      );
+      assert(end < shard.length);
+    }
+  });
+});
+
+Deno.test({
+  name: "backendOf passes on errors of ranges other than those past the end",
+  sanitizeResources: false, // zarrita's FetchStore leaves bodies of errors unread.
+  async fn() {
+    let isBroken = false;
+    const handler = storeHandler(new MemoryStore([[KEY, BYTES]]));
+    const { url, close } = serve((request) =>
+      isBroken ? new Response(null, { status: 500 }) : handler(request)
+    );
+    const backend = backendOf(new FetchStore(url) as Store);
+    const read = (range: ByteRange) =>
+      reading(backend, (values) => values.read(KEY, range));
+    for (const offset of [99, 100, 1000]) {
+      const bytes = await read({ offset, length: 5 });
+      assertEquals(new Uint8Array(bytes!), BYTES.slice(offset));
+    }
+    isBroken = true;
+    await assertRejects(() => read({ offset: 1, length: 5 }), Error, "500");
+    await close();
+    const greedy = backendOf({
+      get: () => Promise.resolve(BYTES),
+      getRange: () => Promise.resolve(BYTES),
+      size: () => Promise.resolve(100),
+    });
+    await assertRejects(
+      () => reading(greedy, (values) => values.read(KEY, { suffixLength: 9 })),
+      Error,
+      'Expected at most 9 bytes of "/c/0" from the store, found 100',
+    );
+  },
+});
+
+Deno.test("backendOf puts the earlier values back if a store fails half-way", async () => {
+  for (const failing of [1, 2]) {
+    for (const first of [undefined, Uint8Array.of(1)]) {
+      const memory = new MemoryStore(first && [[KEY, first]]);
+      const failure = new Error("The disk is full");
+      let calls = 0;
+      const backend = backendOf({
+        get: (key) => memory.get(key),
+        delete: (key) => memory.delete(key),
+        async set(key, value) {
+          await memory.set(key, value); // It may have changed the value and fail.
+          if (++calls === failing) throw failure;
+        },
+      });
+      const pending = await backend.prepare!(KEYS);
+      for (const key of KEYS) await pending.set(key, Uint8Array.of(2));
+      assertEquals(await assertRejects(() => pending.commit()), failure);
+      assertEquals(await memory.get(KEY), first);
+      assertEquals(await memory.get(OTHER), undefined);
+    }
+  }
+});
+
+Deno.test("backendOf says that values may be mixed if they cannot be put back", async () => {
+  const memory = new MemoryStore([[KEY, BYTES]]);
+  let calls = 0;
+  const backend = backendOf({
+    get: (key) => memory.get(key),
+    async set(key, value) {
+      if (++calls > 1) throw new Error("The disk is full");
+      await memory.set(key, value);
+    },
+  });
+  const pending = await backend.prepare!(KEYS);
+  for (const key of KEYS) await pending.set(key, Uint8Array.of(2));
+  const error = await assertRejects(() => pending.commit(), AggregateError);
+  assertEquals((error as AggregateError).errors.length, 2);
+  await assertRejects(() => backend.remove!([KEY]), TypeError, "delete");
+});
