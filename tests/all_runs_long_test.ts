@@ -38,5 +38,4 @@ await import("./threads/copy_elements_test.ts");
 await import("./views/plain_view_listing_test.ts");
 await import("./views/plain_view_test.ts");
 await import("./views/plain_view_writing_test.ts");
-await import("./zarrita/reading_property_test.ts");
-await import("./zarrita/set_sharded_prefix_test.ts");
+await import("./zarrita/operations_property_test.ts");

@@ -26,6 +26,8 @@ export interface AnyArray {
   chunkShapes: number[][];
   layouts: ShardLayout[];
   endian: "little" | "big";
+  /** Whether chunks are compressed, so that threads may encode and decode them. */
+  isZipped: boolean;
   hasChecksum: boolean;
   shards: EncodeShardOptions;
   /** The size of the parts before the unsized one. */
@@ -87,6 +89,7 @@ export function arraysOf(levels: number): fc.Arbitrary<AnyArray> {
     ),
     type: fc.constantFrom(...DATA_TYPES),
     endian: fc.constantFrom("little", "big"),
+    isZipped: fc.boolean(),
     hasChecksum: fc.boolean(),
     indexes: fc.array(
       fc.record({
@@ -102,9 +105,10 @@ export function arraysOf(levels: number): fc.Arbitrary<AnyArray> {
     alignment: fc.constantFrom(1, 2, 7, 16),
     seed: fc.nat(),
   }).map(({ dimensions, indexes, ...given }) => {
-    const { type, endian, hasChecksum, seed } = given as {
+    const { type, endian, isZipped, hasChecksum, seed } = given as {
       type: DataType;
       endian: "little" | "big";
+      isZipped: boolean;
       hasChecksum: boolean;
       seed: number;
     };
@@ -136,6 +140,7 @@ export function arraysOf(levels: number): fc.Arbitrary<AnyArray> {
         sizeOf(type) === 1
           ? "bytes"
           : { name: "bytes", configuration: { endian } },
+        ...isZipped ? [{ name: "gzip", configuration: { level: 1 } }] : [],
         ...hasChecksum ? ["crc32c"] : [],
       ],
     );
@@ -159,7 +164,7 @@ export function arraysOf(levels: number): fc.Arbitrary<AnyArray> {
         codecs,
         ...given.parts.length > 0 && { storage_transformers: given.parts },
       }),
-      ...{ type, shape, chunkShapes, layouts, endian, hasChecksum },
+      ...{ type, shape, chunkShapes, layouts, endian, isZipped, hasChecksum },
       elements: sparseElements(type, shape, chunkShapes.at(-1)!, seed),
       shards: {
         prefix: new Uint8Array(hasPrefix ? given.prefix : 0).fill(250),

@@ -1,3 +1,4 @@
+import { gzipSync } from "node:zlib";
 import { ArrayChunks, encodeShard, type Store } from "../../mod.ts";
 import { slowCoordinates, slowCrc32c } from "../shards/slow_shard.ts";
 import { encodeJson } from "../support/documents.ts";
@@ -53,7 +54,8 @@ function encodedByHand(
     return elements[at.reduce((place, c, i) => place * shape[i]! + c, 0)]!;
   });
   if (values.every((value) => value === fillOf(type))) return undefined;
-  const bytes = encodeElements(values, type, endian);
+  const raw = encodeElements(values, type, endian);
+  const bytes = array.isZipped ? new Uint8Array(gzipSync(raw)) : raw;
   if (!array.hasChecksum) return bytes;
   const checksum = encodeElements([slowCrc32c(bytes)], "uint64", "little");
   return new Uint8Array([...bytes, ...checksum.subarray(0, 4)]);
