@@ -1,9 +1,15 @@
 import { digestOf } from "../runtime/mod.ts";
-import type { Place, Store, StoreKey } from "../stores/mod.ts";
+import {
+  type Place,
+  type Store,
+  type StoreKey,
+  storeOf,
+} from "../stores/mod.ts";
 import {
   isAnyDocument,
   PLAIN,
   splitPlainKey,
+  type StorePlace,
   StoreView,
   type Translation,
   v2View,
@@ -113,10 +119,18 @@ class KeptView {
    */
   placeOf(key: StoreKey): Place | undefined | Promise<Place | undefined> {
     const chunk = splitPlainKey(key);
-    const placeIn = (document: Value | undefined) =>
-      document === undefined
-        ? { store: this.#view.store, key }
-        : this.#view.placeOf(key);
+    const storePlace = (place: StorePlace | undefined) =>
+      place && {
+        store: place.store ?? storeOf(place.backend, () => key),
+        key: place.key,
+      };
+    const placeIn = (document: Value | undefined) => {
+      if (document === undefined) return { store: this.#view.store, key };
+      const found = this.#view.placeOf(key);
+      return found instanceof Promise
+        ? found.then(storePlace)
+        : storePlace(found);
+    };
     const document = chunk &&
       this.document(`${chunk.root}/zarr.json` as StoreKey);
     return document instanceof Promise

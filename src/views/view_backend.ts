@@ -19,7 +19,7 @@ export interface Place {
 
 /** A place with the store of the backend, until all users of views use backends. */
 export interface StorePlace extends Place {
-  readonly store: Store;
+  readonly store?: Store;
 }
 
 /** The place of a value to read; `undefined` for a key that has no value in the view. */

@@ -22,7 +22,12 @@ import {
   placeInShard,
   type ShardContainer,
 } from "../shards/mod.ts";
-import { backendOf, type StoreKey, type StoreOptions } from "../stores/mod.ts";
+import {
+  type Backend,
+  setValue,
+  type StoreKey,
+  type StoreOptions,
+} from "../stores/mod.ts";
 import {
   CALLING_THREAD,
   type ChunkBlock,
@@ -445,8 +450,7 @@ class ElementsWriter {
     const { signal } = this.#options;
     if (target instanceof ShardedArray) {
       const { prefix, alignment, otherBytes, container } = this.#options;
-      const { key } = target.shardAt(shard);
-      return await target.inner.write(key, whole ?? encode, {
+      return await target.inner.write(target.keyOf(shard), whole ?? encode, {
         prefix,
         alignment,
         container: typeof container === "function"
@@ -457,12 +461,19 @@ class ElementsWriter {
         isWhole,
       });
     }
-    const { store, key } = target.at(shard);
+    const { backend } = target;
+    const key = target.keyOf(shard);
     const options = signal ? { signal } : {};
-    if (whole !== undefined) {
-      return await store.set!(key, whole.get(0)!, options);
+    if (backend.prepare === undefined) {
+      throw new TypeError(
+        `Cannot write into ${describe(key)}: the store is read-only`,
+      );
     }
-    await backendOf(store).update!([key], async (values) => {
+    if (whole !== undefined) {
+      const bytes = whole.get(0)!;
+      return await setValue(backend as Required<Backend>, key, bytes, options);
+    }
+    await backend.update!([key], async (values) => {
       const stored = await values.read(key);
       return [(await encode(() => stored)).get(0)!];
     }, options);

@@ -3,7 +3,7 @@ import { DefaultChunkKeyEncoding } from "../chunk_key_encoding/mod.ts";
 import { type ChunkRows, chunkRows, noteKey } from "../codecs/mod.ts";
 import { describe, MetadataError } from "../errors/mod.ts";
 import { ceilDivide, type NamedConfiguration } from "../metadata/mod.ts";
-import { ownBytes } from "../runtime/mod.ts";
+import { copyBytes, joinBytes, ownBytes } from "../runtime/mod.ts";
 import {
   InnerChunks,
   type InnerPath,
@@ -11,18 +11,19 @@ import {
   type ShardLayout,
 } from "../shards/mod.ts";
 import {
-  backendOf,
+  type Backend,
+  type ByteRange,
   type OwnedReadOptions,
-  type Place,
   type Store,
   type StoreKey,
   type StoreOptions,
+  toStream,
 } from "../stores/mod.ts";
 import {
   gridCoordinates,
   isPlainKey,
+  type Place,
   PlainArray,
-  type StorePlace,
   type TranslatedArray,
 } from "../views/mod.ts";
 
@@ -99,12 +100,11 @@ export class ShardedArray implements TranslatedArray {
     return this.#shards.headSize;
   }
 
-  placeOf(plainKey: string): StorePlace | undefined {
+  placeOf(plainKey: string): Place | undefined {
     const place = this.locate(plainKey);
     if (place === undefined) return undefined;
     const { key, path } = place;
-    const store = new InnerChunkStore(this, plainKey, path);
-    return { backend: backendOf(store), store, key };
+    return { backend: innerChunkBackend(this, plainKey, path), key };
   }
 
   /**
@@ -183,11 +183,6 @@ export class ShardedArray implements TranslatedArray {
     this.inner.reader.clear();
   }
 
-  /** Returns the store of whole shards, and the key of a shard in it. */
-  shardAt(coordinates: readonly number[]): Place {
-    return this.#shards.at(coordinates);
-  }
-
   /**
    * Finds the shard of an inner chunk, as grid coordinates and key, and the chunk's
    * place in it; returns `undefined` for a key outside the chunk grid.
@@ -211,18 +206,18 @@ export class ShardedArray implements TranslatedArray {
         shard[i] = Math.floor(shard[i]! / chunksPerShard[i]!);
       }
     }
-    return { shard, key: this.#keyOf(shard), path };
+    return { shard, key: this.keyOf(shard), path };
   }
 
-  /** Returns the key of a shard. Neighbouring chunks are often in the same shard, whose key is kept. */
-  #keyOf(shard: readonly number[]): StoreKey {
+  /** The key of a shard. Neighbouring chunks are often in the same shard, whose key is kept. */
+  keyOf(shard: readonly number[]): StoreKey {
     const latest = this.#latest;
     let isLatest = latest !== undefined;
     for (let i = 0; isLatest && i < shard.length; i++) {
       isLatest = latest!.shard[i] === shard[i];
     }
     if (isLatest) return latest!.key;
-    const { key } = this.#shards.at(shard);
+    const key = this.#shards.keyOf(shard);
     this.#latest = { shard, key };
     return key;
   }
@@ -234,7 +229,7 @@ export class ShardedArray implements TranslatedArray {
         if (!isPlainKey(found.slice(root.length))) yield found;
         continue;
       }
-      const { key } = this.#shards.at(found);
+      const key = this.#shards.keyOf(found);
       for await (const path of this.inner.reader.list(key, options)) {
         const coordinates = this.#coordinates(found, path);
         // Shards may extend past the edge of the array.
@@ -290,47 +285,57 @@ function innerChunks(
   return inner;
 }
 
-/** One inner chunk as a store that has it under the key of its shard. */
-export class InnerChunkStore implements Store {
-  readonly #array: ShardedArray;
-  readonly #plainKey: string;
-  readonly #path: InnerPath;
-
-  constructor(array: ShardedArray, plainKey: string, path: InnerPath) {
-    this.#array = array;
-    this.#plainKey = plainKey;
-    this.#path = path;
-  }
-
-  get(
-    _key: StoreKey,
-    options?: StoreOptions,
-  ): Promise<Uint8Array | undefined> {
-    return this.#array.read(this.#plainKey, options);
-  }
-
-  /** Refuses a range, since zarrita reads one only if it takes the inner chunk for a shard. */
-  getRange(key: StoreKey): Promise<never> {
-    return Promise.reject(
+/** A backend that has one inner chunk under the key of its shard. */
+function innerChunkBackend(
+  array: ShardedArray,
+  plainKey: string,
+  path: InnerPath,
+): Backend {
+  const { inner } = array;
+  const read = (options: StoreOptions | undefined, range?: ByteRange) =>
+    range === undefined ? array.read(plainKey, options) : Promise.reject(
+      // zarrita reads a range only if it takes the inner chunk for a shard.
       new TypeError(
         `Expected an array that zarr.open gave, found one that takes inner chunks of ${
-          describe(key)
+          describe(array.locate(plainKey)!.key)
         } for shards: open what zarr.create has created`,
       ),
     );
-  }
-
-  size(key: StoreKey, options?: StoreOptions): Promise<number | undefined> {
-    return this.#array.inner.reader.size(key, this.#path, options);
-  }
-
-  async set(key: StoreKey, bytes: Uint8Array): Promise<void> {
-    await this.#array.inner.change(key, this.#path, bytes);
-  }
-
-  async delete(key: StoreKey): Promise<void> {
-    await this.#array.inner.change(key, this.#path, undefined);
-  }
+  const change = async (key: StoreKey, bytes: Uint8Array | undefined) => {
+    await inner.change(key, path, bytes);
+  };
+  return {
+    read: (_, task, options) =>
+      task({
+        size: (key) => inner.reader.size(key, path, options),
+        read: (_, range) => read(options, range),
+        async stream(_, range) {
+          const bytes = await read(options, range);
+          return bytes && toStream(bytes);
+        },
+        version: () => undefined,
+      }),
+    prepare([key]) {
+      const pieces: Uint8Array[] = [];
+      return Promise.resolve({
+        set(_, bytes) {
+          pieces.push(copyBytes(bytes));
+          return Promise.resolve();
+        },
+        writer: () =>
+          Promise.resolve({
+            write(bytes) {
+              pieces.push(copyBytes(bytes));
+              return Promise.resolve(bytes.length);
+            },
+            close() {},
+          }),
+        commit: () => change(key!, joinBytes(pieces)),
+        abort: () => Promise.resolve(),
+      });
+    },
+    remove: ([key]) => change(key!, undefined),
+  };
 }
 
 const SHARDING = "sharding_indexed";

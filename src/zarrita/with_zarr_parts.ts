@@ -8,9 +8,9 @@ import {
 import { copyBytes, ownBytes } from "../runtime/mod.ts";
 import {
   assertStore,
+  type Backend,
   describeStore,
   inspectAsString,
-  type Place,
   type Store,
   type StoreKey,
   type StoreOptions,
@@ -29,8 +29,7 @@ import {
   type TranslatedArrays,
 } from "../views/mod.ts";
 import { INNER_CHUNKS } from "./inner_chunk_translation.ts";
-import { InnerChunkStore, ShardedArray } from "./sharded_array.ts";
-import { viewStore } from "./view_store.ts";
+import { ShardedArray } from "./sharded_array.ts";
 import {
   type ArrayElements,
   type Chunk,
@@ -88,7 +87,7 @@ export type ZarrPartsStore<S> =
   & (S extends { set: unknown } ? Required<Pick<Store, "set">> : unknown)
   & (S extends { delete: unknown } ? Required<Pick<Store, "delete">> : unknown)
   & (S extends { list: unknown } ? Required<Pick<Store, "list">> : unknown)
-  & Omit<S, keyof Store>;
+  & Omit<S, keyof Store | keyof Backend>;
 
 /**
  * Options of {@linkcode withZarrParts}.
@@ -117,20 +116,29 @@ const OPTIONS: OptionRules<ZarrPartsOptions> = {
   },
 };
 
-/** The methods of the store below that the view replaces or lacks. */
-const HIDDEN = {
-  get: undefined,
-  getRange: undefined,
-  stream: undefined,
-  size: undefined,
-  set: undefined,
-  delete: undefined,
-  list: undefined,
-  writer: undefined,
-  group: undefined,
-  getRangeOf: undefined,
-  streamRangeOf: undefined,
-} satisfies Record<keyof Store, undefined>;
+/** The methods of stores and backends, of which the wrapped store has those of the view or none. */
+const METHODS: readonly (keyof Store | keyof Backend)[] = [
+  "get",
+  "getRange",
+  "stream",
+  "size",
+  "set",
+  "delete",
+  "list",
+  "writer",
+  "group",
+  "getRangeOf",
+  "streamRangeOf",
+  "read",
+  "readOf",
+  "prepare",
+  "remove",
+  "update",
+];
+/** The methods of the view that the wrapped store always has. */
+const READING: readonly string[] = ["get", "getRange", "stream", "size"];
+/** Those that it has if the store below has them. */
+const CHANGING: readonly string[] = ["set", "delete", "list"];
 
 /**
  * Wraps a store so that zarrita reads and writes arrays with `suffix` chunk keys,
@@ -216,20 +224,19 @@ export function withZarrParts<S extends ZarritaStore>(
   assertStore(store);
   checkOptions(options, OPTIONS, "withZarrParts");
   const below = store as unknown as Store;
-  const shownView = new StoreView(below, INNER_CHUNKS);
-  const { arrays } = shownView;
+  const view = new StoreView(below, INNER_CHUNKS);
+  const { arrays } = view;
   const shown = { store: below, arrays, pool: options.threads };
-  const view = viewStore(shownView, {
-    read: (place, options) =>
-      place.store instanceof InnerChunkStore
-        ? place.store.get(place.key, options)
-        : readOwn(place, options),
-  });
+  const whole = view.toStore<Store>("withZarrParts");
+  const methods = Object.fromEntries(METHODS.map((name) => {
+    const isShown = READING.includes(name) ||
+      CHANGING.includes(name) && typeof below[name as "set"] === "function";
+    return [name, isShown ? whole[name as "get"]?.bind(whole) : undefined];
+  }));
   const wrapped = overlay<object>(store, {
-    ...HIDDEN,
-    ...view,
+    ...methods,
     get: (key: StoreKey, options?: StoreOptions) =>
-      readInner(arrays, key, options) ?? view.get(key, options),
+      readInner(arrays, key, options) ?? readNoted(view, whole, key, options),
     toString: () => `withZarrParts(${describeStore(store)})`,
     // zarrita applies these to the arrays that it opens from the store.
     arrayExtensions: [
@@ -243,16 +250,20 @@ export function withZarrParts<S extends ZarritaStore>(
 }
 
 /**
- * Reads a value, and notes its key. The bytes are a new object that fills its memory, since
- * zarrita encodes all of the memory that elements lie in.
+ * Reads a value, and notes the key of a chunk for messages. The bytes are a new object that
+ * fills its memory, since zarrita encodes all of the memory that elements lie in.
  */
-async function readOwn(
-  { store, key }: Place,
+async function readNoted(
+  view: StoreView,
+  whole: Pick<Store, "get">,
+  shownKey: StoreKey,
   options: StoreOptions | undefined,
 ): Promise<Uint8Array | undefined> {
-  const bytes = await store.get(key, options);
-  const own = bytes && ownBytes(bytes);
-  if (own !== undefined) noteKey(own, key);
+  const bytes = await whole.get(shownKey, options);
+  if (bytes === undefined || !splitPlainKey(shownKey)) return bytes;
+  const own = ownBytes(bytes);
+  const place = await view.placeOf(shownKey, options);
+  noteKey(own, place?.key ?? shownKey);
   return own;
 }
 
