@@ -6,13 +6,7 @@ import type {
 import { StatusError, xmlText } from "../http/http_failures.ts";
 import { GENERATION_HEADER } from "../http/http_values.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
-import {
-  assertStorePrefix,
-  isTemporary,
-  keyProblem,
-  probeName,
-  splitPath,
-} from "../store_key.ts";
+import { probeName } from "../store_key.ts";
 import { type Bucket, encodeText } from "./bucket.ts";
 
 /** Thrown if an object is not the one that a condition names. */
@@ -22,11 +16,69 @@ export class ConflictError extends Error {
   }
 }
 
+/** The answer to a request, whose body has been read. */
+interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly xml: string;
+  /** The code of the error that the body tells, if it does. */
+  readonly code: string | undefined;
+}
+
+/** The codes of errors that may pass, with the statuses that other answers with these errors have. */
+const TEMPORARY: Readonly<Record<string, number>> = {
+  InternalError: 500,
+  OperationAborted: 503,
+  RequestTimeout: 503,
+  ServiceUnavailable: 503,
+  SlowDown: 503,
+};
+
+/**
+ * Sends a request and reads its answer. Sends the request again if the connection is lost
+ * in the body, or if the body is an error that may pass: buckets send status 200 before
+ * they have done the work.
+ *
+ * @param statuses The expected statuses, beside 404 for requests without a body.
+ */
+export async function ask(
+  requests: RequestSender,
+  key: StoreKey,
+  statuses: readonly number[],
+  init: RequestOptions,
+  options: StoreOptions = {},
+): Promise<Answer> {
+  const read = async (response: HttpResponse): Promise<Answer> => {
+    const xml = new TextDecoder().decode(await response.bytesUpTo(Infinity));
+    const { status, headers } = response;
+    const code = /<Error\b/.test(xml)
+      ? xmlText(xml, "Code") ?? "an error without a code"
+      : undefined;
+    if (status !== 200 || code === undefined || !(code in TEMPORARY)) {
+      return { status, headers, xml, code };
+    }
+    throw new StatusError(
+      `Cannot ${init.method ?? "GET"} ${
+        JSON.stringify(key)
+      }: the bucket answered ${code} after status 200: ${
+        xmlText(xml, "Message") ?? "no message"
+      }`,
+      response,
+      TEMPORARY[code],
+    );
+  };
+  return await requests.send(key, options, statuses, init, read) ??
+    { status: 404, headers: new Headers(), xml: "", code: undefined };
+}
+
+/** A condition of a request, or other headers. */
+export type ExtraHeaders = Readonly<Record<string, string>>;
+
 /** The statuses of a request that conflicts with another one at the same time (409), or whose condition does not hold (412). */
 const CONFLICT: readonly number[] = [409, 412];
 
 /**
- * Stores an object of few bytes, if the conditions in `headers` hold.
+ * Stores an object in one request, if the conditions in `headers` hold.
  *
  * @returns Its ETag, if the service tells it.
  * @throws {ConflictError} If a condition does not hold.
@@ -35,24 +87,22 @@ export async function putObject(
   requests: RequestSender,
   key: StoreKey,
   bytes: Uint8Array,
-  headers: Readonly<Record<string, string>>,
-  options: StoreOptions,
+  headers: ExtraHeaders,
+  options: StoreOptions = {},
 ): Promise<string | null> {
-  const isConditional = "if-match" in headers || "if-none-match" in headers;
-  const response = await requests.send(
-    key,
-    options,
-    [
-      200,
-      ...isConditional ? CONFLICT : [],
-      // Without If-Match, status 404 says that the bucket does not exist.
-      ..."if-match" in headers ? [404] : [],
-    ],
-    { method: "PUT", body: bytes as Uint8Array<ArrayBuffer>, headers },
-  );
-  await response!.cancel();
-  if (response!.status !== 200) throw new ConflictError(key);
-  return response!.headers.get("etag");
+  // Without If-Match, status 404 says that the bucket does not exist.
+  const conflict = "if-match" in headers
+    ? [404, ...CONFLICT]
+    : "if-none-match" in headers
+    ? CONFLICT
+    : [];
+  const answer = await ask(requests, key, [200, ...conflict], {
+    method: "PUT",
+    body: bytes as Uint8Array<ArrayBuffer>,
+    headers,
+  }, options);
+  if (answer.status !== 200) throw new ConflictError(key);
+  return answer.headers.get("etag");
 }
 
 /**
@@ -63,21 +113,15 @@ export async function putObject(
 export async function deleteObject(
   requests: RequestSender,
   key: StoreKey,
-  headers: Readonly<Record<string, string>>,
-  options: StoreOptions,
+  headers: ExtraHeaders = {},
+  options: StoreOptions = {},
 ): Promise<void> {
-  const response = await requests.send(key, options, [200, 204, ...CONFLICT], {
+  const { status } = await ask(requests, key, [200, 204, ...CONFLICT], {
     method: "DELETE",
     headers,
-  });
-  await response?.cancel();
-  if (response && CONFLICT.includes(response.status)) {
-    throw new ConflictError(key);
-  }
+  }, options);
+  if (CONFLICT.includes(status)) throw new ConflictError(key);
 }
-
-/** The headers of an object that tell which write stored it. */
-export type Metadata = Readonly<Record<string, string>>;
 
 /** The header that tells the write of an object that is no part of a chunk of several objects. */
 const WRITE_HEADER = "x-amz-meta-zarr-parts-write";
@@ -86,40 +130,46 @@ const EARLIER_HEADER = "x-amz-meta-zarr-parts-earlier";
 /** The most writes that `EARLIER_HEADER` names: all metadata of an object have at most 2 KiB. */
 const MOST_EARLIER = 24;
 
-/** The texts that tell an object apart from others under the same key. */
+/** What tells an object apart from others under the same key. */
 export interface ObjectTag {
   /** The write that it belongs to, or else its ETag; `-` if there is no object. */
   readonly tag: string;
   /** The ETag; `undefined` if there is no object. */
-  readonly etag: string | undefined;
+  readonly etag?: string;
+  /** The write, if the object is one of several. */
+  readonly generation?: string | undefined;
   /** The tags of the objects that it was made of by changes, the latest first. */
   readonly earlier: readonly string[];
 }
 
 /** The tag of an object that is not stored. */
-export const ABSENT: ObjectTag = { tag: "-", etag: undefined, earlier: [] };
+export const ABSENT: ObjectTag = { tag: "-", earlier: [] };
 
 /** Asks for the tag of an object. */
 export async function tagOf(
   requests: RequestSender,
   key: StoreKey,
-  options: StoreOptions,
+  options: StoreOptions = {},
 ): Promise<ObjectTag> {
-  const response = await requests.send(key, options, [200], { method: "HEAD" });
-  if (response === undefined) return ABSENT;
-  await response.cancel();
-  const etag = etagIn(response, key);
-  const { headers } = response;
+  const init = { method: "HEAD" } as const;
+  const { status, headers } = await ask(requests, key, [200], init, options);
+  return status === 200 ? tagIn(headers, key) : ABSENT;
+}
+
+function tagIn(headers: Headers, key: StoreKey): ObjectTag {
+  const etag = etagIn(headers, key);
+  const generation = headers.get(GENERATION_HEADER) ?? undefined;
   const earlier = headers.get(EARLIER_HEADER)?.split(" ") ?? [];
   return {
-    tag: headers.get(GENERATION_HEADER) ?? headers.get(WRITE_HEADER) ?? etag,
+    tag: generation ?? headers.get(WRITE_HEADER) ?? etag,
     etag,
+    generation,
     earlier: earlier.filter((tag) => tag !== ""),
   };
 }
 
-/** Returns the ETag of a response, which conditions need. */
-export function etagIn({ headers }: HttpResponse, key: StoreKey): string {
+/** Returns the ETag of an answer, which conditions need. */
+export function etagIn(headers: Headers, key: StoreKey): string {
   const etag = headers.get("etag");
   if (etag !== null) return etag;
   throw new Error(
@@ -127,6 +177,37 @@ export function etagIn({ headers }: HttpResponse, key: StoreKey): string {
       JSON.stringify(key)
     } with an ETag, found none; across origins it must be exposed`,
   );
+}
+
+/** Sends requests to read, and notes the tags of the objects. */
+export class TagNotes implements RequestSender {
+  readonly #requests: RequestSender;
+  /** The tags of the objects that were read. */
+  tags = new Map<StoreKey, ObjectTag>();
+
+  constructor(requests: RequestSender) {
+    this.#requests = requests;
+  }
+
+  async send<T = HttpResponse>(
+    key: StoreKey,
+    options: StoreOptions,
+    statuses: readonly number[],
+    init?: RequestOptions,
+    read = (response: HttpResponse) => Promise.resolve(response as T),
+  ): Promise<T | undefined> {
+    const { tags } = this;
+    let isAbsent = true;
+    const note = (response: HttpResponse) => {
+      isAbsent = false;
+      if (response.status < 300) tags.set(key, tagIn(response.headers, key));
+      return read(response);
+    };
+    const result = await this.#requests
+      .send(key, options, statuses, init, note);
+    if (isAbsent) tags.set(key, ABSENT);
+    return result;
+  }
 }
 
 /**
@@ -140,7 +221,7 @@ export function metadataOf(
   write: string,
   isOfSeveral: boolean,
   changed?: ObjectTag,
-): Metadata {
+): ExtraHeaders {
   const earlier = changed
     ? [changed.tag, ...changed.earlier].slice(0, MOST_EARLIER)
     : [];
@@ -157,9 +238,7 @@ export function comesFrom({ tag, earlier }: ObjectTag, write: string): boolean {
 }
 
 /** Returns the condition that an object is the same as when it was read; none if it was not read. */
-export function conditionOf(
-  read: ObjectTag | undefined,
-): Record<string, string> {
+export function conditionOf(read: ObjectTag | undefined): ExtraHeaders {
   if (read === undefined) return {};
   return read.etag === undefined
     ? { "if-none-match": "*" }
@@ -174,8 +253,9 @@ export interface Conditions {
   readonly delete: boolean;
 }
 
-/** An entity tag that no object has. */
-const OTHER_ETAG = '"00000000000000000000000000000000"';
+/** The condition that an object has an entity tag that no object has. */
+const OTHER = { "if-match": '"00000000000000000000000000000000"' };
+const NEW = { "if-none-match": "*" };
 
 /** The most probes: `recover` of another program may remove the object of one. */
 const MOST_PROBES = 2;
@@ -183,7 +263,7 @@ const MOST_PROBES = 2;
 /** Finds out which conditions a service heeds, by an object that is removed again. */
 export async function probeConditions(
   requests: RequestSender,
-  options: StoreOptions,
+  options: StoreOptions = {},
 ): Promise<Conditions> {
   for (let probes = 1;; probes++) {
     const found = await probeOnce(requests, options);
@@ -195,78 +275,27 @@ async function probeOnce(
   requests: RequestSender,
   options: StoreOptions,
 ): Promise<Conditions> {
-  const key = `/${probeName()}` as StoreKey;
-  const bytes = new TextEncoder().encode("probe");
+  const key: StoreKey = `/${probeName()}`;
   const isRefused = (request: Promise<unknown>) =>
     request.then(() => false, (error) => {
       if (error instanceof ConflictError) return true;
       throw error;
     });
-  const create = () =>
-    putObject(requests, key, bytes, { "if-none-match": "*" }, options);
-  const other = { "if-match": OTHER_ETAG };
+  const put = (condition: ExtraHeaders) =>
+    isRefused(
+      putObject(requests, key, new Uint8Array([1]), condition, options),
+    );
   // A conflict means that the request was repeated, since its first response was lost.
-  await isRefused(create());
+  await put(NEW);
   try {
     return {
-      put: await isRefused(create()) &&
-        await isRefused(putObject(requests, key, bytes, other, options)),
-      delete: await isRefused(deleteObject(requests, key, other, options)) &&
-        (await tagOf(requests, key, options)).etag !== undefined,
+      put: await put(NEW) && await put(OTHER),
+      delete: await isRefused(deleteObject(requests, key, OTHER, options)) &&
+        await tagOf(requests, key, options) !== ABSENT,
     };
   } finally {
-    await deleteObject(requests, key, {}, {});
+    await deleteObject(requests, key);
   }
-}
-
-/** The codes of errors that may pass, with the statuses that other answers with these errors have. */
-const TEMPORARY: Readonly<Record<string, number>> = {
-  InternalError: 500,
-  OperationAborted: 503,
-  RequestTimeout: 503,
-  ServiceUnavailable: 503,
-  SlowDown: 503,
-};
-
-/**
- * Sends a request and reads its answer, an XML document. Sends the request again if the
- * connection is lost in the body, or if the body is an error that may pass: buckets send
- * status 200 before they have done the work.
- */
-export async function sendForXml(
-  requests: RequestSender,
-  key: StoreKey,
-  options: StoreOptions,
-  statuses: readonly number[],
-  init: RequestOptions,
-): Promise<{ status: number; xml: string }> {
-  const found = await requests.send(key, options, statuses, init, async (
-    response,
-  ) => {
-    const xml = new TextDecoder().decode(await response.bytesUpTo(Infinity));
-    const { status } = response;
-    const code = status === 200 ? errorCodeIn(xml) : undefined;
-    if (code !== undefined && code in TEMPORARY) {
-      throw new StatusError(
-        `Cannot ${init.method ?? "GET"} ${
-          JSON.stringify(key)
-        }: the bucket answered ${code} after status 200: ${
-          xmlText(xml, "Message") ?? "no message"
-        }`,
-        response,
-        TEMPORARY[code],
-      );
-    }
-    return { status, xml };
-  });
-  return found ?? { status: 404, xml: "" };
-}
-
-/** The code of the error that a bucket answered with, if it did. */
-export function errorCodeIn(xml: string): string | undefined {
-  return /<Error\b/.test(xml)
-    ? xmlText(xml, "Code") ?? "an error without a code"
-    : undefined;
 }
 
 /** An object as a listing shows it. */
@@ -285,7 +314,7 @@ const LONGEST_QUOTE = 200;
 export async function* listObjects(
   { service, name, prefix: root }: Bucket,
   prefix: string,
-  { signal }: StoreOptions,
+  options: StoreOptions,
 ): AsyncGenerator<ListedObject> {
   const bucket = JSON.stringify(name.slice(1));
   let token: string | undefined;
@@ -296,10 +325,13 @@ export async function* listObjects(
       "list-type": "2",
       prefix: root + prefix.slice(1),
     }).map(([name, value]) => `${name}=${encodeText(value)}`).join("&");
-    const options = signal ? { signal } : {};
-    const { status, xml } = await sendForXml(service, name, options, [200], {
-      search,
-    });
+    const { status, xml } = await ask(
+      service,
+      name,
+      [200],
+      { search },
+      options,
+    );
     if (status === 404) {
       throw new Error(`Cannot list bucket ${bucket}: it does not exist`);
     }
@@ -321,26 +353,10 @@ export async function* listObjects(
         ? decodeURIComponent(text.replaceAll("+", "%20"))
         : text;
       yield {
-        key: `/${key.slice(root.length)}` as StoreKey,
+        key: `/${key.slice(root.length)}`,
         size: Number(xmlText(contents, "Size") ?? 0),
         modified: Date.parse(xmlText(contents, "LastModified") ?? ""),
       };
     }
   } while (token !== undefined);
-}
-
-/** Lists the keys of values. */
-export async function* listKeys(
-  bucket: Bucket,
-  prefix: StoreKey,
-  options: StoreOptions,
-): AsyncGenerator<StoreKey> {
-  assertStorePrefix(prefix);
-  for await (const { key } of listObjects(bucket, prefix, options)) {
-    options.signal?.throwIfAborted();
-    // Other programs make keys such as "folder/", which name no value.
-    const isValue = keyProblem(key.slice(1)) === undefined &&
-      !isTemporary(splitPath(key).name);
-    if (isValue) yield key;
-  }
 }

@@ -1,15 +1,33 @@
+import { PendingWriteError } from "../../errors/mod.ts";
+import { decodeBase64 } from "../../runtime/mod.ts";
 import type { RequestSender } from "../http/http_client.ts";
 import { StatusError } from "../http/http_failures.ts";
 import type { RecoverOptions, Recovery } from "../recover.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
-import { isJournal, isProbe, isTemporary, splitPath } from "../store_key.ts";
+import {
+  isJournal,
+  isProbe,
+  isTemporary,
+  journalName,
+  splitPath,
+} from "../store_key.ts";
 import type { Bucket } from "./bucket.ts";
 import {
+  encodeRecord,
+  type JournalRecord,
+  type KeptUpload,
+  parseRecord,
+  type RemovalRecord,
+  sourcesOf,
+  type WriteRecord,
+} from "./journal_record.ts";
+import {
   ABSENT,
-  comesFrom,
   type Conditions,
   ConflictError,
   deleteObject,
+  etagIn,
+  type ExtraHeaders,
   type ListedObject,
   listObjects,
   metadataOf,
@@ -19,106 +37,128 @@ import {
   tagOf,
 } from "./objects.ts";
 import {
-  type BusyJournal,
-  encodeRecord,
-  findJournal,
-  type FoundJournal,
-  isBusy,
-  type JournalRecord,
-  keepUpload,
-  sourcesOf,
-  unknownJournalError,
-  type WriteRecord,
-} from "./s3_journal_record.ts";
-import {
   abortUpload,
   completeUpload,
   type PreparedUpload,
   settleUpload,
+  uploadBytes,
+  waitUntil,
 } from "./uploads.ts";
+
+/** A journal as it is stored. */
+interface FoundJournal<R = JournalRecord | undefined> {
+  readonly etag: string;
+  /** The content of the journal; `undefined` if it cannot be understood. */
+  readonly record: R;
+}
+
+/** A journal that describes work to be done. */
+export type BusyJournal = FoundJournal<WriteRecord | RemovalRecord>;
+
+/** Whether a journal describes work that is to be done. */
+export function isBusy(found: FoundJournal | undefined): found is BusyJournal {
+  return found?.record !== undefined && !("isIdle" in found.record);
+}
 
 /** The result of carrying out a record. */
 export interface Outcome {
   /** Whether its objects are in place, or removed. */
   readonly isDone: boolean;
-  /** The first object, if the write was undone, or if another write came before or after it. */
+  /** The first object, if that of the write is not in place. */
   readonly first?: ObjectTag;
-  /** Why a write was undone, if its first object could not be stored. */
+  /** Why the first object could not be stored. */
   readonly cause?: Error;
 }
+
+/** How long other programs wait for a writer that has to check the present objects, in milliseconds. */
+const PATIENCE = 5000;
 
 /**
  * The journal of a chunk of several objects. The program that creates it has the right to
  * replace the objects. Programs that find it do the same work, so that none waits for
- * another.
+ * another, except for a check that only the writer can make.
  *
  * Each upload can be completed once, so that a program that comes late changes nothing.
  * An upload is completed, or given up and replaced in the journal, before the journal is
  * removed.
  */
 export class Journal {
-  readonly #bucket: Bucket;
-  /** The key of the journal. */
+  readonly #requests: RequestSender;
   readonly #key: StoreKey;
   readonly #conditions: Conditions;
 
-  constructor(bucket: Bucket, key: StoreKey, conditions: Conditions) {
-    this.#bucket = bucket;
+  /** @param key The key of the journal, as `journalKey` returns it. */
+  constructor(requests: RequestSender, key: StoreKey, conditions: Conditions) {
+    this.#requests = requests;
     this.#key = key;
     this.#conditions = conditions;
   }
 
-  get #objects(): RequestSender {
-    return this.#bucket.objects;
+  /** Carries out the record of another program, if there is one. */
+  async help(options: StoreOptions): Promise<void> {
+    const found = await findJournal(this.#requests, this.#key, options);
+    if (isBusy(found)) await this.carryOut(found);
   }
 
   /**
-   * Stores a record, so that any program can carry it out, after the records of other
-   * programs are carried out. The signal ends the work for other programs, but not the
-   * request that stores the record.
+   * Stores a record, and carries it out after those of other programs. The signal ends the
+   * work for other programs, but not the request that stores the record.
    *
-   * @param isFull Whether the record replaces all objects, whatever they are. It then
+   * @param isWhole Whether the record replaces all objects, whatever they are. It then
    * takes the place of records that cannot be carried out.
-   * @param onRequest Called with whether the record may be stored if the method fails.
+   * @param check Checks the present objects once no other program changes them, if `base`
+   * is `null`.
+   * @throws {PendingWriteError} If the record may be stored, and is not carried out.
    */
-  async commit(
-    record: JournalRecord,
-    isFull: boolean,
-    options: StoreOptions,
-    onRequest: (isStored: boolean) => void = () => {},
+  async run(
+    record: WriteRecord | RemovalRecord,
+    isWhole: boolean,
+    { signal }: StoreOptions,
+    check?: () => Promise<void>,
+  ): Promise<Outcome> {
+    const own = await this.#commit(record, isWhole, signal);
+    try {
+      await check?.();
+    } catch (error) {
+      await this.#giveUp(own).catch(() => {}); // Another program gives it up.
+      throw error;
+    }
+    try {
+      return await this.carryOut(own, true);
+    } catch (cause) {
+      throw new PendingWriteError(record.key, { cause });
+    }
+  }
+
+  async #commit(
+    record: WriteRecord | RemovalRecord,
+    isWhole: boolean,
+    signal: AbortSignal | undefined,
   ): Promise<BusyJournal> {
-    const { objects } = this.#bucket;
-    const bytes = encodeRecord(record, this.#key);
+    let condition: ExtraHeaders = { "if-none-match": "*" };
     for (;;) {
-      options.signal?.throwIfAborted();
-      const found = await findJournal(objects, this.#key, options);
-      if (isBusy(found)) {
-        if (found.record.generation === record.generation) return found;
-        try {
-          await this.carryOut(found);
-          continue;
-        } catch (error) {
-          if (!isFull) throw error;
-          await revokeAll(this.#bucket, found.record).catch(() => {
-            throw error;
-          });
-        }
-      }
-      const condition: Record<string, string> = found
-        ? { "if-match": found.etag }
-        : { "if-none-match": "*" };
-      try {
-        onRequest(true);
-        const etag = await putObject(objects, this.#key, bytes, condition, {});
-        if (etag !== null) return { record, etag };
-      } catch (error) {
-        // The stored record may be that of this call, if a response was lost.
-        if (error instanceof ConflictError) continue;
+      signal?.throwIfAborted();
+      const stored = await this.#put(record, condition).catch((cause) => {
         // The request was sent once and refused, so that it has had no effect.
-        const isRefused = error instanceof StatusError && !error.isRepeated &&
-          error.status < 500;
-        if (isRefused) onRequest(false);
-        throw error;
+        const isRefused = cause instanceof StatusError && !cause.isRepeated &&
+          cause.status < 500;
+        if (isRefused) throw cause;
+        throw new PendingWriteError(record.key, { cause });
+      });
+      if (stored) return stored;
+      const found = await findJournal(this.#requests, this.#key, {});
+      condition = found ? { "if-match": found.etag } : { "if-none-match": "*" };
+      if (!isBusy(found)) continue;
+      // The stored record is that of this call, if a response was lost.
+      if (found.record.generation === record.generation) return found;
+      try {
+        await this.carryOut(found);
+        condition = { "if-none-match": "*" };
+      } catch (error) {
+        if (!isWhole) throw error;
+        await this.#revoke(found.record).catch(() => {
+          throw error;
+        });
       }
     }
   }
@@ -128,175 +168,165 @@ export class Journal {
    * same time, and one that comes late changes nothing, except that it removes objects
    * with equal bytes that were stored between its check and its `DELETE`.
    *
-   * @param isOwn Whether this program has stored the record. If so, and its work is done, it
-   * is no error that the journal cannot be ended: the next program ends it.
+   * @param isOwn Whether this program has stored the record, and checked the objects. If its
+   * work is done, it is no error that the journal cannot be ended: the next program ends it.
    */
-  async carryOut(
-    found: BusyJournal,
-    isOwn = false,
-  ): Promise<Outcome> {
-    const end = (done: BusyJournal) =>
-      this.#end(done).catch((error) => {
-        if (!isOwn) throw error;
-      });
-    for (let next: FoundJournal | undefined = found; isBusy(next);) {
-      const { record }: BusyJournal = next;
-      if (!("first" in record)) {
-        const isDone = await this.#remove(record);
-        await end(next);
-        return { isDone };
-      }
-      const outcome = await this.#completeFirst(record);
-      if (!outcome.isDone) {
-        await revokeAll(this.#bucket, record);
-        await this.#end(next);
-        return outcome;
-      }
-      const replaced = await this.#completeOthers(next, record);
-      if (replaced === "all") {
-        await end(next);
-        return outcome;
-      }
-      // Another program may have changed the journal as well, or have ended it.
-      next = replaced ?? await findJournal(this.#objects, this.#key, {});
-      if (next?.record?.generation !== record.generation) return outcome;
+  async carryOut(found: BusyJournal, isOwn = false): Promise<Outcome> {
+    const { record } = found;
+    if ("removed" in record) {
+      const isDone = await this.#remove(record);
+      await this.#end(found, isOwn);
+      return { isDone };
     }
+    const { generation, base, first, others } = record;
+    if (base !== "*" && !(isOwn && base === null)) {
+      const present = base === null
+        ? await this.#awaitWriter(record)
+        : await tagOf(this.#requests, first.key);
+      if (present.tag !== base && present.tag !== generation) {
+        await this.#giveUp(found);
+        return { isDone: false, first: present };
+      }
+    }
+    for (const upload of [first, ...others]) {
+      const { present, isOver, cause } = await this.#complete(
+        upload,
+        generation,
+      );
+      if (present.tag === generation) continue;
+      if (upload === first) {
+        await this.#giveUp(found);
+        return { isDone: false, first: present, ...cause && { cause } };
+      }
+      const next = isOver
+        ? undefined
+        : await this.#replace(found, record, upload as KeptUpload);
+      const isSame = isBusy(next) && next.record.generation === generation;
+      return isSame ? await this.carryOut(next, isOwn) : { isDone: true };
+    }
+    await this.#end(found, isOwn);
     return { isDone: true };
   }
 
+  /** Gives up a write none of whose objects is in place, or can be. */
+  async #giveUp(found: BusyJournal): Promise<void> {
+    await this.#revoke(found.record);
+    await this.#end(found);
+  }
+
+  /** Gives up all uploads of a record, so that no program completes them later. */
+  async #revoke(record: JournalRecord): Promise<void> {
+    if (!("first" in record)) return;
+    for (const upload of [record.first, ...record.others]) {
+      await abortUpload(this.#requests, upload);
+    }
+  }
+
   /**
-   * Undoes a write that has failed after it may have been committed, unless its first
-   * object is in place.
-   *
-   * @returns Whether it is undone.
+   * Waits until the writer of a record has checked the present objects, or else gives up
+   * its first upload. Returns the tag of the first object.
    */
-  async undo(record: JournalRecord): Promise<boolean> {
-    if (!("first" in record)) return false;
-    const { first, generation } = record;
-    let isStored = false;
-    await settleUpload(this.#objects, first, "to be given up", async () => {
-      const object = await tagOf(this.#objects, first.key, {});
-      return isStored = comesFrom(object, generation);
+  async #awaitWriter({ first, generation }: WriteRecord): Promise<ObjectTag> {
+    let present = ABSENT;
+    const isDecided = async () => {
+      present = await tagOf(this.#requests, first.key);
+      return present.tag === generation || await this.#isOver(generation);
+    };
+    if (!await isDecided() && !await waitUntil(isDecided, PATIENCE)) {
+      await settleUpload(this.#requests, first, GIVEN_UP, isDecided);
+    }
+    return present;
+  }
+
+  /** Completes an upload, and looks whether its object is in place, or another program has ended the journal. */
+  async #complete(
+    upload: PreparedUpload,
+    generation: string,
+  ): Promise<{ present: ObjectTag; isOver: boolean; cause?: Error }> {
+    const requests = this.#requests;
+    const completion = await completeUpload(requests, upload);
+    let present = ABSENT;
+    let isOver = false;
+    await settleUpload(requests, upload, completion, async () => {
+      present = await tagOf(requests, upload.key);
+      if (present.tag === generation) return true;
+      return isOver = await this.#isOver(generation);
     });
-    if (isStored) return false;
-    await revokeAll(this.#bucket, record);
-    const found = await findJournal(this.#objects, this.#key, {});
-    if (isBusy(found) && found.record.generation === generation) {
-      await this.#end(found);
-    }
-    return true;
-  }
-
-  /** Stores the first object, if it replaces the one that the record expects. */
-  async #completeFirst(
-    { generation, base, first }: WriteRecord,
-  ): Promise<Outcome> {
-    const { objects } = this.#bucket;
-    let state: ObjectTag = ABSENT;
-    const isStored = async () => {
-      state = await tagOf(objects, first.key, {});
-      return state.tag === generation;
-    };
-    if (base !== "*") {
-      if (await isStored()) return { isDone: true };
-      if (state.tag !== base) return { isDone: false, first: state };
-    }
-    const completion = await completeUpload(objects, first, {});
-    await settleUpload(
-      objects,
-      first,
-      completion,
-      async () => await isStored() || await this.#isOver(generation),
-    );
-    if (state.tag === generation || await isStored()) return { isDone: true };
-    return {
-      isDone: false,
-      first: state,
-      ...typeof completion === "object" && { cause: completion.spoilt },
-    };
-  }
-
-  /**
-   * Stores the other objects.
-   *
-   * @returns `"all"` once they are in place; or the journal, in which a spoilt upload is
-   * replaced; or `undefined` if another program has changed the journal.
-   */
-  async #completeOthers(
-    found: FoundJournal,
-    record: WriteRecord,
-  ): Promise<"all" | FoundJournal | undefined> {
-    const { objects } = this.#bucket;
-    const { generation, others } = record;
-    for (const upload of others) {
-      const completion = await completeUpload(objects, upload, {});
-      let isStored = false;
-      let isOver = false;
-      await settleUpload(objects, upload, completion, async () => {
-        const { tag } = await tagOf(objects, upload.key, {});
-        isStored = tag === generation;
-        return isStored || (isOver = await this.#isOver(generation));
-      });
-      if (isStored) continue;
-      if (isOver) return undefined;
-      const metadata = metadataOf(generation, true);
-      const { key, source } = upload;
-      const again = await keepUpload(this.#bucket, key, metadata, source, {});
-      const next = {
-        ...record,
-        others: others.map((other) => other === upload ? again : other),
-      };
-      return await this.#replace(found, next, again);
-    }
-    return "all";
+    // The other program may have stored the object after the look.
+    if (isOver) present = await tagOf(requests, upload.key);
+    const cause = completion instanceof Error ? { cause: completion } : {};
+    return { present, isOver, ...cause };
   }
 
   /** Whether another program has finished a write, after which a further write may have begun. */
   async #isOver(generation: string): Promise<boolean> {
-    const found = await findJournal(this.#objects, this.#key, {});
+    const found = await findJournal(this.#requests, this.#key, {});
     return found?.record?.generation !== generation;
   }
 
-  /**
-   * Puts another record of the same write in the place of a journal.
-   *
-   * @param upload The upload that is new in the record.
-   */
+  /** Replaces a spoilt upload in a journal by another one of the same bytes. Returns the journal that is there then. */
   async #replace(
     { etag }: FoundJournal,
-    record: JournalRecord,
-    upload: PreparedUpload,
+    record: WriteRecord,
+    spoilt: KeptUpload,
   ): Promise<FoundJournal | undefined> {
-    const objects = this.#objects;
-    const bytes = encodeRecord(record, this.#key);
-    const condition = { "if-match": etag };
+    const requests = this.#requests;
+    const { key, source } = spoilt;
+    const bytes = "base64" in source
+      ? decodeBase64(source.base64)
+      : await readObject(requests, source.from);
+    if (bytes === undefined) {
+      throw new Error(
+        `Cannot finish the write of ${
+          JSON.stringify(key)
+        }: the service has spoilt its upload, and its bytes are gone; write the whole chunk`,
+      );
+    }
+    const metadata = metadataOf(record.generation, true);
+    const upload = await uploadBytes(requests, key, metadata, bytes);
+    const others = record.others.map((other) =>
+      other === spoilt ? { ...upload, source } : other
+    );
+    let found: FoundJournal | undefined;
     try {
-      const etag = await putObject(objects, this.#key, bytes, condition, {});
-      if (etag !== null) return { record, etag };
+      found = await this.#put({ ...record, others }, { "if-match": etag }) ??
+        await findJournal(requests, this.#key, {});
     } catch (error) {
-      if (!(error instanceof ConflictError)) {
-        await abortUpload(objects, upload).catch(() => {});
-        throw error;
-      }
-      // The stored record may be that of this call, if a response was lost.
-      const found = await findJournal(objects, this.#key, {});
-      const stored = found?.record;
-      const isOwn = stored !== undefined && "others" in stored &&
-        stored.others.some(({ id }) => id === upload.id);
-      if (isOwn) return found;
-      await abortUpload(objects, upload);
+      await abortUpload(requests, upload).catch(() => {});
+      throw error;
+    }
+    const isNamed = isBusy(found) && "others" in found.record &&
+      found.record.others.some(({ id }) => id === upload.id);
+    if (!isNamed) await abortUpload(requests, upload);
+    return found;
+  }
+
+  /** Stores a record. Returns `undefined` if the condition does not hold, or if the service does not tell the ETag. */
+  async #put<R extends JournalRecord>(
+    record: R,
+    condition: ExtraHeaders,
+  ): Promise<FoundJournal<R> | undefined> {
+    const bytes = encodeRecord(record, this.#key);
+    try {
+      const etag = await putObject(
+        this.#requests,
+        this.#key,
+        bytes,
+        condition,
+      );
+      return etag === null ? undefined : { etag, record };
+    } catch (error) {
+      if (!(error instanceof ConflictError)) throw error;
     }
   }
 
   /** Removes the objects of a record. Returns whether they were those that the record expects. */
-  async #remove(record: JournalRecord): Promise<boolean> {
-    const { objects } = this.#bucket;
-    const isExpected = await isAsExpected(objects, record);
-    if (!isExpected || !("removed" in record)) return isExpected;
+  async #remove(record: RemovalRecord): Promise<boolean> {
+    if (!await isAsExpected(this.#requests, record)) return false;
     for (const { key, etag } of record.removed) {
       if (etag === undefined) continue;
       try {
-        await deleteObject(objects, key, { "if-match": etag }, {});
+        await deleteObject(this.#requests, key, { "if-match": etag });
       } catch (error) {
         // The object has been replaced since it was checked.
         if (!(error instanceof ConflictError)) throw error;
@@ -305,61 +335,94 @@ export class Journal {
     return true;
   }
 
-  /** Removes a journal whose work is done, and the objects that keep its bytes. */
-  async #end({ etag, record }: BusyJournal): Promise<void> {
-    const objects = this.#objects;
+  /** Removes a journal whose work is done, unless another program has ended it. */
+  async #end({ etag, record }: BusyJournal, mayFail = false): Promise<void> {
     const condition = { "if-match": etag };
     try {
       if (this.#conditions.delete) {
-        await deleteObject(objects, this.#key, condition, {});
+        await deleteObject(this.#requests, this.#key, condition);
       } else {
         const generation = crypto.randomUUID();
-        const idle = { generation, key: record.key, isIdle: true } as const;
-        const bytes = encodeRecord(idle, this.#key);
-        await putObject(objects, this.#key, bytes, condition, {});
+        await this.#put(
+          { generation, key: record.key, isIdle: true },
+          condition,
+        );
+      }
+      for (const key of sourcesOf(record)) {
+        await deleteObject(this.#requests, key);
       }
     } catch (error) {
-      // Another program has ended the journal.
-      if (!(error instanceof ConflictError)) throw error;
-    }
-    for (const key of sourcesOf(record)) {
-      await deleteObject(objects, key, {}, {});
+      if (!(error instanceof ConflictError || mayFail)) throw error;
     }
   }
 }
 
-/** Gives up all uploads of a record, so that no program completes them later. */
-async function revokeAll(
-  { objects }: Bucket,
-  record: JournalRecord,
-): Promise<void> {
-  if (!("first" in record)) return;
-  for (const upload of [record.first, ...record.others]) {
-    await abortUpload(objects, upload);
-  }
+/** The reason to give up an upload that nothing has spoilt. */
+const GIVEN_UP = new Error("The upload is given up");
+
+/** The key of the journal of a chunk, beside the chunk. */
+export async function journalKey(key: StoreKey): Promise<StoreKey> {
+  const { folder, name } = splitPath(key);
+  return `${folder}/${await journalName(name)}` as StoreKey;
+}
+
+/** Reads the journal under a key; `undefined` if there is none. */
+export async function findJournal(
+  requests: RequestSender,
+  key: StoreKey,
+  options: StoreOptions,
+): Promise<FoundJournal | undefined> {
+  return await requests.send(key, options, [200], {}, async (response) => {
+    const bytes = await response.bytesUpTo(Infinity);
+    const etag = etagIn(response.headers, key);
+    return { etag, record: parseRecord(bytes!, key) };
+  });
+}
+
+/** The error for a journal that cannot be understood. */
+export function unknownJournalError(key: StoreKey): Error {
+  return new Error(
+    `Expected a journal of this version of the package at ${
+      JSON.stringify(key)
+    }, found another value: write the whole chunk, which replaces it, or remove it if no program writes the chunk`,
+  );
+}
+
+async function readObject(
+  requests: RequestSender,
+  key: StoreKey,
+): Promise<Uint8Array | undefined> {
+  return await requests.send(
+    key,
+    {},
+    [200],
+    {},
+    (response) => response.bytesUpTo(Infinity),
+  );
 }
 
 /** Whether the objects of a chunk are those that a record expects. The record is carried out only then. */
 async function isAsExpected(
   requests: RequestSender,
-  record: JournalRecord,
+  record: WriteRecord | RemovalRecord,
 ): Promise<boolean> {
   if ("removed" in record) {
     // An object of another write has the same ETag if it has the same bytes.
     for (const { key, tag } of record.removed) {
-      const found = await tagOf(requests, key, {});
-      if (found.tag !== tag && found.tag !== "-") return false;
+      const found = await tagOf(requests, key);
+      if (found.tag !== tag && found !== ABSENT) return false;
     }
-  } else if ("first" in record && record.base !== "*") {
-    const { tag } = await tagOf(requests, record.first.key, {});
-    return tag === record.base || tag === record.generation;
+    return true;
   }
-  return true;
+  const { base, generation, first } = record;
+  if (base === "*") return true;
+  const { tag } = await tagOf(requests, first.key);
+  return tag === base || tag === generation;
 }
 
 /**
- * The age in milliseconds from which objects that keep the bytes of a chunk are removed, if
- * no journal names them: a program that stores such a chunk slowly may need them.
+ * The age in milliseconds from which temporary objects are removed that no journal names:
+ * earlier releases keep the bytes of a chunk in such objects while it is stored.
  */
 const OLD = 24 * 60 * 60 * 1000;
 
@@ -375,17 +438,14 @@ export async function recoverBucket(
   const written: StoreKey[] = [];
   const deleted: StoreKey[] = [];
   const errors: unknown[] = [];
-  const temporary: ListedObject[] = [];
+  const others: ListedObject[] = [];
   const needed = new Set<StoreKey>();
   let conditions: Conditions | undefined;
   for await (const object of listObjects(bucket, prefix, options)) {
     const { key } = object;
     const { name } = splitPath(key);
-    if (!isTemporary(name)) continue;
-    if (!isJournal(name)) {
-      temporary.push(object);
-      continue;
-    }
+    if (isTemporary(name) && !isJournal(name)) others.push(object);
+    if (!isJournal(name)) continue;
     try {
       const found = await findJournal(objects, key, options);
       if (found && !found.record) throw unknownJournalError(key);
@@ -396,16 +456,17 @@ export async function recoverBucket(
       if (dryRun) isDone = await isAsExpected(objects, record);
       else {
         conditions ??= await probeConditions(objects, options);
-        const journal = new Journal(bucket, key, conditions);
+        const journal = new Journal(objects, key, conditions);
         ({ isDone } = await journal.carryOut(found));
       }
-      if (!isDone) continue; // The chunk keeps its objects, or those of another program.
-      ("removed" in record ? deleted : written).push(record.key);
+      // Else the chunk keeps its objects, or those of another program.
+      if (isDone) ("removed" in record ? deleted : written).push(record.key);
     } catch (error) {
       signal?.throwIfAborted();
       errors.push(error); // Thrown after the other chunks are recovered.
     }
   }
+  if (errors.length === 1) throw errors[0];
   if (errors.length > 1) {
     throw new AggregateError(
       errors,
@@ -414,16 +475,14 @@ export async function recoverBucket(
       }`,
     );
   }
-  if (errors.length === 1) throw errors[0];
-  let files = 0;
-  let bytes = 0;
-  for (const { key, size, modified } of temporary) {
-    // A program whose probe is removed probes the bucket again.
-    const isLeft = isProbe(splitPath(key).name) || modified < Date.now() - OLD;
-    if (!isLeft || needed.has(key)) continue;
-    if (!dryRun) await deleteObject(objects, key, {}, options);
-    files++;
-    bytes += size;
+  // A program whose probe is removed probes the bucket again.
+  const left = others.filter(({ key, modified }) =>
+    (isProbe(splitPath(key).name) || modified < Date.now() - OLD) &&
+    !needed.has(key)
+  );
+  if (!dryRun) {
+    for (const { key } of left) await deleteObject(objects, key, {}, options);
   }
-  return { written, deleted, temporary: { files, bytes } };
+  const bytes = left.reduce((sum, { size }) => sum + size, 0);
+  return { written, deleted, temporary: { files: left.length, bytes } };
 }

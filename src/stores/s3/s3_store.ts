@@ -1,25 +1,53 @@
-import { noteOwnedMemory } from "../capabilities.ts";
 import { loadOnce, rejectOnAbort } from "../../runtime/mod.ts";
+import type {
+  ChangeOptions,
+  PendingValues,
+  Snapshot,
+  Update,
+  ValuesOptions,
+} from "../backend.ts";
+import { BaseWritableStore } from "../base_store.ts";
 import { inspectAsString } from "../describe_store.ts";
-import { HttpValue, readVersion } from "../http/http_values.ts";
+import type { RequestSender } from "../http/http_client.ts";
+import { readSnapshot } from "../http/http_snapshot.ts";
+import { readVersion } from "../http/http_values.ts";
 import { KeyLocks } from "../locks.ts";
 import type { RecoverOptions, Recovery } from "../recover.ts";
-import {
-  assertByteRange,
-  type ByteRange,
-  type GetOptions,
-  type Store,
-  type StoreGroup,
-  type StoreKey,
-  type StoreOptions,
-  type StoreVersion,
+import type {
+  ByteRange,
+  StoreKey,
+  StoreOptions,
+  StoreVersion,
 } from "../store.ts";
-import { assertStoreKey } from "../store_key.ts";
+import {
+  assertNotTemporary,
+  assertStorePrefix,
+  isTemporary,
+  keyProblem,
+  splitPath,
+} from "../store_key.ts";
 import { type Bucket, openBucket, type S3StoreOptions } from "./bucket.ts";
-import { deleteObject, listKeys, probeConditions } from "./objects.ts";
-import { S3Group, type SharedByGroups } from "./s3_group.ts";
-import { recoverBucket } from "./s3_journal.ts";
-import { storeObject } from "./uploads.ts";
+import {
+  findJournal,
+  isBusy,
+  Journal,
+  journalKey,
+  recoverBucket,
+  unknownJournalError,
+} from "./s3_journal.ts";
+import {
+  ABSENT,
+  conditionOf,
+  type Conditions,
+  ConflictError,
+  deleteObject,
+  listObjects,
+  type ObjectTag,
+  probeConditions,
+  TagNotes,
+  tagOf,
+} from "./objects.ts";
+import { PendingObjects, repeatOnConflict } from "./pending_objects.ts";
 
 /**
  * A store in a bucket of Amazon S3, or of another service with its interface, such as
@@ -35,10 +63,10 @@ import { storeObject } from "./uploads.ts";
  * Pieces of uploads that killed programs leave behind cost money until a lifecycle rule
  * of the bucket removes them: set it to some days.
  *
- * Every method throws a `RangeError` for a key that is not `/` and names joined by `/`,
- * an `Error` if the service answers with an unexpected status or cannot be reached, and
- * the signal's reason once the operation is aborted. Services answer 403 for absent
- * objects if the user may not list the bucket.
+ * Long values are stored in an upload of several pieces, of which at most five are in
+ * memory. Every method throws an `Error` if the service answers with an unexpected status
+ * or cannot be reached. Services answer 403 for absent objects if the user may not list
+ * the bucket.
  *
  * @example A public bucket
  * ```ts
@@ -55,9 +83,10 @@ import { storeObject } from "./uploads.ts";
  * );
  * ```
  */
-export class S3Store implements Store {
+export class S3Store extends BaseWritableStore {
   readonly #bucket: Bucket;
-  readonly #shared: Omit<SharedByGroups, "locks">;
+  readonly #locks = new KeyLocks();
+  readonly #probe: () => Promise<Conditions>;
 
   /**
    * Sends no request yet.
@@ -68,303 +97,116 @@ export class S3Store implements Store {
    * @throws {TypeError} If the URL is not one of a bucket, or `endpoint` does not parse.
    * @throws {RangeError} If `pieceSize` is less than 5 MiB, or another option is out of
    * range.
-   *
-   * @example A service of one's own
-   * ```ts
-   * import { S3Store } from "@zarr-parts/zarr-parts/s3";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const store = new S3Store("s3://bucket/data.zarr", {
-   *   endpoint: "http://127.0.0.1:9000",
-   *   credentials: { accessKeyId: "name", secretAccessKey: "secret" },
-   * });
-   * assertEquals(String(store), "S3Store(s3://bucket/data.zarr)");
-   * ```
    */
   constructor(url: string | URL, options: S3StoreOptions = {}) {
+    super();
     inspectAsString(this);
-    if (new.target === S3Store) noteOwnedMemory(this); // Not for subclasses.
-    const bucket = this.#bucket = openBucket(url, options);
-    const probe = loadOnce(() => probeConditions(bucket.objects, {}));
-    this.#shared = {
-      bucket,
-      conditions: ({ signal }) => rejectOnAbort(probe(), signal),
-    };
+    this.#bucket = openBucket(url, options);
+    this.#probe = loadOnce(() => probeConditions(this.#objects, {}));
   }
 
-  /**
-   * Reads a whole object.
-   *
-   * @param key The key below the prefix.
-   * @param options `signal` aborts the request; `limit` is the greatest length in bytes.
-   * @returns The bytes, or `undefined` if there is no such object.
-   * @throws {SizeLimitError} If the object is longer than `limit`.
-   *
-   * @example
-   * ```ts
-   * import { S3Store } from "@zarr-parts/zarr-parts/s3";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const store = new S3Store("s3://bucket", {
-   *   fetch: () => Promise.resolve(new Response(null, { status: 404 })),
-   * });
-   * assertEquals(await store.get("/c/0"), undefined);
-   * ```
-   */
-  async get(
+  get #objects(): RequestSender {
+    return this.#bucket.objects;
+  }
+
+  /** See {@linkcode Backend.read}. */
+  override async read<T>(
+    keys: readonly StoreKey[],
+    task: (values: Snapshot) => Promise<T>,
+    options: ValuesOptions = {},
+  ): Promise<T> {
+    return await readSnapshot(this.#objects, keys, task, options, {
+      isBeingWritten: async () => {
+        const key = await journalKey(options.name ?? keys[0]!);
+        const found = await findJournal(this.#objects, key, options);
+        if (found && !found.record) throw unknownJournalError(key);
+        return isBusy(found);
+      },
+    });
+  }
+
+  /** See {@linkcode Backend.readOf}. */
+  async readOf(
+    version: StoreVersion,
     key: StoreKey,
-    options: GetOptions = {},
+    range: ByteRange,
+    options?: StoreOptions,
   ): Promise<Uint8Array | undefined> {
-    return await new HttpValue(this.#bucket.objects, key, options).bytes(
-      options.limit,
+    return await readVersion(version, this.#objects, key, range, options);
+  }
+
+  /** See {@linkcode Backend.prepare}. */
+  override async prepare(
+    keys: readonly StoreKey[],
+    options: ChangeOptions = {},
+  ): Promise<PendingValues> {
+    return await this.#begin(keys, options);
+  }
+
+  /** See {@linkcode Backend.remove}. */
+  override async remove(
+    keys: readonly StoreKey[],
+    options: ChangeOptions = {},
+  ): Promise<void> {
+    options.signal?.throwIfAborted();
+    await this.#remove(keys, options);
+  }
+
+  /** See {@linkcode Backend.update}. */
+  override async update(
+    keys: readonly StoreKey[],
+    change: (values: Snapshot) => Promise<Update>,
+    options: ValuesOptions = {},
+  ): Promise<void> {
+    const { name = keys[0]!, signal } = options;
+    const run = async (runs: number) => {
+      const { update, base } = await this.#readToChange(
+        keys,
+        change,
+        options,
+        runs > 1,
+      );
+      if (update === "delete") {
+        await this.#remove(keys, options, await base());
+      } else if (update !== "keep") {
+        const pending = await this.#begin(keys, options, await base());
+        try {
+          await Promise.all(keys.map((key, i) => pending.set(key, update[i]!)));
+          await pending.commit();
+        } catch (error) {
+          await pending.abort();
+          throw error;
+        }
+      }
+    };
+    await this.#locks.write(
+      name,
+      () => repeatOnConflict(name, options, run),
+      signal ? { signal } : {},
     );
   }
 
   /**
-   * Reads a range of an object.
-   *
-   * @param key The key below the prefix.
-   * @param range Which bytes: whole numbers from 0 to 2^53−1.
-   * @param options `signal` aborts the request.
-   * @returns The bytes, fewer where the object ends before the range, or `undefined` if
-   * there is no such object.
-   *
-   * @example
-   * ```ts
-   * import { S3Store } from "@zarr-parts/zarr-parts/s3";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const store = new S3Store("s3://bucket", {
-   *   fetch: ({ headers }) => {
-   *     assertEquals(headers.get("range"), "bytes=2-4");
-   *     return Promise.resolve(new Response("234", {
-   *       status: 206,
-   *       headers: { "Content-Range": "bytes 2-4/10" },
-   *     }));
-   *   },
-   * });
-   * assertEquals((await store.getRange("/c/0", { offset: 2, length: 3 }))?.length, 3);
-   * ```
-   */
-  async getRange(
-    key: StoreKey,
-    range: ByteRange,
-    options: StoreOptions = {},
-  ): Promise<Uint8Array | undefined> {
-    assertByteRange(range);
-    return await new HttpValue(this.#bucket.objects, key, options).range(range);
-  }
-
-  /**
-   * Reads an object as a stream.
-   *
-   * @param key The key below the prefix.
-   * @param options `signal` aborts the request, also while the stream is read.
-   * @returns The bytes while they arrive, or `undefined` if there is no such object.
-   *
-   * @example
-   * ```ts
-   * import { S3Store } from "@zarr-parts/zarr-parts/s3";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const store = new S3Store("s3://bucket", {
-   *   fetch: () => Promise.resolve(new Response("0123456789")),
-   * });
-   * assertEquals(await new Response(await store.stream("/c/0")).text(), "0123456789");
-   * ```
-   */
-  async stream(
-    key: StoreKey,
-    options: StoreOptions = {},
-  ): Promise<ReadableStream<Uint8Array<ArrayBuffer>> | undefined> {
-    return await new HttpValue(this.#bucket.objects, key, options).stream() as
-      | ReadableStream<Uint8Array<ArrayBuffer>>
-      | undefined;
-  }
-
-  /**
-   * Asks for the length of an object.
-   *
-   * @param key The key below the prefix.
-   * @param options `signal` aborts the request.
-   * @returns The length in bytes, or `undefined` if there is no such object.
-   *
-   * @example
-   * ```ts
-   * import { S3Store } from "@zarr-parts/zarr-parts/s3";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const headers = { "Content-Length": "1604" };
-   * const store = new S3Store("s3://bucket", {
-   *   fetch: () => Promise.resolve(new Response(null, { headers })),
-   * });
-   * assertEquals(await store.size("/c/0"), 1604);
-   * ```
-   */
-  async size(
-    key: StoreKey,
-    options: StoreOptions = {},
-  ): Promise<number | undefined> {
-    return await new HttpValue(this.#bucket.objects, key, options).size();
-  }
-
-  /**
-   * Stores an object as a whole: in one request if it is short, else in an upload of
-   * several pieces, of which at most five are in memory. A failed upload is given up.
-   *
-   * @param key The key below the prefix.
-   * @param value The bytes, or a stream of them.
-   * @param options `signal` aborts the requests.
-   * @throws {TypeError} If the value is neither bytes nor a stream of them.
-   *
-   * @example
-   * ```ts
-   * import { S3Store } from "@zarr-parts/zarr-parts/s3";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const methods: string[] = [];
-   * const store = new S3Store("s3://bucket", {
-   *   fetch: ({ method }) => {
-   *     methods.push(method);
-   *     return Promise.resolve(new Response());
-   *   },
-   * });
-   * await store.set("/c/0", new Uint8Array(9));
-   * assertEquals(methods, ["PUT"]);
-   * ```
-   */
-  async set(
-    key: StoreKey,
-    value: Uint8Array | ReadableStream<Uint8Array>,
-    options: StoreOptions = {},
-  ): Promise<void> {
-    await storeObject(this.#bucket, key, value, options);
-  }
-
-  /**
-   * Removes an object. No error if there is none.
-   *
-   * @param key The key below the prefix.
-   * @param options `signal` aborts the request.
-   *
-   * @example
-   * ```ts
-   * import { S3Store } from "@zarr-parts/zarr-parts/s3";
-   *
-   * const store = new S3Store("s3://bucket", {
-   *   fetch: () => Promise.resolve(new Response(null, { status: 204 })),
-   * });
-   * await store.delete("/c/0");
-   * ```
-   */
-  async delete(key: StoreKey, options: StoreOptions = {}): Promise<void> {
-    await deleteObject(this.#bucket.objects, key, {}, options);
-  }
-
-  /**
-   * Lists the keys that have a value, in the order of the service.
+   * Lists the keys that have a value, in the order of the service. Objects whose keys are no
+   * keys of a store, such as `folder/`, are left out.
    *
    * @param prefix The start of the keys, which may end within a name.
    * @param options `signal` aborts the requests, each for up to 1,000 keys.
-   * @returns The keys, each once. Objects whose keys are no keys of a store, such as
-   * `folder/`, are left out.
+   * @returns The keys, each once.
    * @throws {RangeError} If the prefix does not start with `/`.
-   *
-   * @example
-   * ```ts
-   * import { S3Store } from "@zarr-parts/zarr-parts/s3";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const store = new S3Store("s3://bucket/a.zarr", {
-   *   fetch: () => Promise.resolve(new Response(
-   *     "<ListBucketResult><Contents><Key>a.zarr/c/0</Key></Contents></ListBucketResult>",
-   *   )),
-   * });
-   * assertEquals(await Array.fromAsync(store.list()), ["/c/0"]);
-   * ```
    */
   async *list(
     prefix: StoreKey = "/",
     options: StoreOptions = {},
   ): AsyncIterable<StoreKey> {
-    yield* listKeys(this.#bucket, prefix, options);
-  }
-
-  /**
-   * Returns values that are read, replaced and deleted together.
-   *
-   * @param key The key of the chunk that the values are parts of.
-   * @param keys The keys of the values, in the order in which they are stored.
-   * @returns The group. Nothing is requested yet. Its methods that change several values
-   * throw a `PendingWriteError` if the change has begun and will be finished.
-   *
-   * @example
-   * ```ts
-   * import { S3Store } from "@zarr-parts/zarr-parts/s3";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const store = new S3Store("s3://bucket", {
-   *   fetch: () => Promise.resolve(new Response("part")),
-   * });
-   * const group = store.group("/c/0", ["/c/0", "/c/0.index"]);
-   * const parts = await group.read((values) =>
-   *   Promise.all([values.get("/c/0"), values.get("/c/0.index")])
-   * );
-   * assertEquals(parts.map((part) => part?.length), [4, 4]);
-   * ```
-   */
-  group(key: StoreKey, keys: readonly StoreKey[]): StoreGroup {
-    for (const each of [key, ...keys]) assertStoreKey(each);
-    // A class that overrides this method may not pass on the options that tell of a lock.
-    const isOwn = this.group === S3Store.prototype.group;
-    const locks = KeyLocks.of(isOwn ? this : this.#shared);
-    return new S3Group({ ...this.#shared, locks }, key, keys);
-  }
-
-  /**
-   * Reads a range of one version of an object.
-   *
-   * @param version The version, as a group told it.
-   * @param key The key below the prefix.
-   * @param range Which bytes: whole numbers from 0 to 2^53−1.
-   * @param options `signal` aborts the request.
-   * @returns The bytes, as `getRange` does; `undefined` if the key has another object by
-   * now, or none.
-   *
-   * @example An object that is replaced
-   * ```ts
-   * import { S3Store } from "@zarr-parts/zarr-parts/s3";
-   * import { assertEquals } from "@std/assert";
-   *
-   * let etag = '"1"';
-   * const store = new S3Store("s3://bucket", {
-   *   fetch: () => Promise.resolve(new Response("0123456789", { headers: { etag } })),
-   * });
-   * const version = await store.group("/c/0", ["/c/0"]).read(async (values) => {
-   *   await values.get("/c/0");
-   *   return values.version("/c/0")!;
-   * });
-   * const range = { offset: 0, length: 2 };
-   * assertEquals((await store.getRangeOf(version, "/c/0", range))?.length, 2);
-   * etag = '"2"';
-   * assertEquals(await store.getRangeOf(version, "/c/0", range), undefined);
-   * ```
-   */
-  async getRangeOf(
-    version: StoreVersion,
-    key: StoreKey,
-    range: ByteRange,
-    options: StoreOptions = {},
-  ): Promise<Uint8Array | undefined> {
-    assertByteRange(range);
-    assertStoreKey(key);
-    return await readVersion(
-      version,
-      this.#bucket.objects,
-      key,
-      range,
-      options,
-    );
+    assertStorePrefix(prefix);
+    for await (const { key } of listObjects(this.#bucket, prefix, options)) {
+      options.signal?.throwIfAborted();
+      // Other programs make keys such as "folder/", which name no value.
+      const isValue = keyProblem(key.slice(1)) === undefined &&
+        !isTemporary(splitPath(key).name);
+      if (isValue) yield key;
+    }
   }
 
   /**
@@ -377,37 +219,137 @@ export class S3Store implements Store {
    * @returns What was done.
    * @throws {Error} If a journal cannot be read or carried out. All others are carried
    * out before; several errors are an `AggregateError`.
-   *
-   * @example
-   * ```ts
-   * import { S3Store } from "@zarr-parts/zarr-parts/s3";
-   * import { recover } from "@zarr-parts/zarr-parts";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const store = new S3Store("s3://bucket", {
-   *   fetch: () => Promise.resolve(new Response("<ListBucketResult/>")),
-   * });
-   * assertEquals((await recover(store)).written, []);
-   * ```
    */
   async recover(options: RecoverOptions = {}): Promise<Recovery> {
     return await recoverBucket(this.#bucket, options);
   }
 
-  /**
-   * Describes the store, for messages.
-   *
-   * @returns The class and the URL of the bucket.
-   *
-   * @example
-   * ```ts
-   * import { S3Store } from "@zarr-parts/zarr-parts/s3";
-   * import { assertEquals } from "@std/assert";
-   *
-   * assertEquals(String(new S3Store("s3://bucket/a.zarr")), "S3Store(s3://bucket/a.zarr)");
-   * ```
-   */
-  toString(): string {
+  /** Describes the store, as in `S3Store(s3://bucket/a.zarr)`. */
+  override toString(): string {
     return `S3Store(${this.#bucket.url})`;
+  }
+
+  /** Begins to write objects, if the service heeds the conditions that several need. */
+  async #begin(
+    keys: readonly StoreKey[],
+    options: ChangeOptions,
+    base?: ObjectTag,
+  ): Promise<PendingObjects> {
+    options.signal?.throwIfAborted();
+    for (const key of keys) assertNotTemporary(key);
+    const { name = keys[0]!, exclusive, signal } = options;
+    return new PendingObjects({
+      bucket: this.#bucket,
+      keys,
+      name,
+      base,
+      exclusive,
+      journal: keys.length > 1 ? await this.#journal(name, options) : undefined,
+      options: signal ? { signal } : {},
+    });
+  }
+
+  /**
+   * Runs a task that computes a change from the present objects, after the writes of
+   * killed programs that are half done.
+   *
+   * @param mayAsk Whether the first object is asked for its tag if the task has not read it:
+   * another program may have replaced it alone.
+   * @returns The change, and the first object as it was.
+   */
+  async #readToChange(
+    keys: readonly StoreKey[],
+    change: (values: Snapshot) => Promise<Update>,
+    options: ValuesOptions,
+    mayAsk: boolean,
+  ): Promise<{ update: Update; base: () => Promise<ObjectTag> }> {
+    const { name = keys[0]! } = options;
+    const [first] = keys as [StoreKey];
+    const notes = new TagNotes(this.#objects);
+    const run = (values: Snapshot) => {
+      notes.tags = new Map(); // Answers to requests of an earlier run are noted no more.
+      return change(values);
+    };
+    const update = await readSnapshot(notes, keys, run, options, {
+      isBeingWritten: async () => {
+        if (keys.length > 1) {
+          await (await this.#journal(name, options)).help(options);
+        }
+        return false;
+      },
+    });
+    const { tags } = notes;
+    const base = async () => {
+      const others = [...tags.values()].filter(({ generation }) => generation);
+      // All objects tell the write that they belong to.
+      const known = tags.get(first) ?? (mayAsk ? undefined : others[0]);
+      const found = known ?? await tagOf(this.#objects, first, options);
+      const isMixed = found !== ABSENT &&
+        others.some(({ tag }) => tag !== found.tag);
+      if (isMixed) throw new ConflictError(name);
+      return found;
+    };
+    return { update, base };
+  }
+
+  /**
+   * Deletes objects together.
+   *
+   * @param base The first object, which must be the same; any if `undefined`.
+   */
+  async #remove(
+    keys: readonly StoreKey[],
+    options: ChangeOptions,
+    base?: ObjectTag,
+  ): Promise<void> {
+    const [first] = keys as [StoreKey];
+    if (keys.length === 1) {
+      if (base === ABSENT) return;
+      const condition = conditionOf(base);
+      return await deleteObject(this.#objects, first, condition, options);
+    }
+    const { name = first, signal } = options;
+    const journal = await this.#journal(name, options, "delete");
+    const isWhole = base === undefined;
+    await journal.help(options).catch((error) => {
+      // A deletion of any objects takes the place of a write that cannot be finished.
+      if (!isWhole) throw error;
+    });
+    signal?.throwIfAborted();
+    const lastFirst = [keys.at(-1)!, ...keys.slice(0, -1)];
+    const removed = await Promise.all(
+      lastFirst.map(async (key) => {
+        const { tag, etag } = await tagOf(this.#objects, key, options);
+        return { key, tag, etag };
+      }),
+    );
+    if (removed.every(({ etag }) => etag === undefined)) return;
+    const present = removed.find(({ key }) => key === first)!;
+    if (base && present.tag !== base.tag) throw new ConflictError(name);
+    const record = { generation: crypto.randomUUID(), key: name, removed };
+    const { isDone } = await journal.run(record, isWhole, options);
+    // Without a base, the write of the other program comes after this deletion.
+    if (!isDone && !isWhole) throw new ConflictError(name);
+  }
+
+  /** Opens the journal of a chunk, if the service heeds the conditions that it needs. */
+  async #journal(
+    name: StoreKey,
+    { signal }: StoreOptions,
+    needed: keyof Conditions = "put",
+  ): Promise<Journal> {
+    const conditions = await rejectOnAbort(this.#probe(), signal);
+    if (!conditions.put || !conditions[needed]) {
+      throw new TypeError(
+        `Cannot change chunk ${
+          JSON.stringify(name)
+        } of several objects in ${this.#bucket.url}: ${
+          conditions.put
+            ? "the service ignores If-Match in DELETE requests"
+            : "the service ignores If-None-Match or If-Match in PUT requests"
+        }, so that readers could get the objects of two writes`,
+      );
+    }
+    return new Journal(this.#objects, await journalKey(name), conditions);
   }
 }

@@ -1,3 +1,3 @@
 import { testScenes } from "./interleavings.ts";
 
-testScenes(6, 600);
+testScenes(6, 400);

@@ -3,23 +3,12 @@
  * servers that are killed meanwhile.
  */
 import { assert, assertEquals } from "@std/assert";
-import {
-  recover,
-  type Store,
-  type StoreKey,
-  UnfinishedWriteError,
-} from "../../../mod.ts";
+import { recover, type StoreKey, UnfinishedWriteError } from "../../../mod.ts";
 import { S3Store } from "../../../s3.ts";
-import { exclusively } from "../../../src/stores/locks.ts";
 import { startProgram } from "../../support/deno_program.ts";
 import { testWith } from "../../support/tools.ts";
-import {
-  chunkOf,
-  KEYS,
-  PARTS,
-  type Work,
-  writeOf,
-} from "./bucket_writer_program.ts";
+import { KEYS, type Work } from "./bucket_writer_program.ts";
+import { Chunk, THREE } from "./chunk.ts";
 import {
   BUCKET_PROGRAMS,
   type BucketProgram,
@@ -28,13 +17,15 @@ import {
 
 /** The longest time that a writer writes before the kill, in milliseconds. */
 const LONGEST = 300;
+/** How often a writer of each service is killed. */
+const KILLS = Number(Deno.env.get("ZARR_PARTS_KILLS") ?? 20);
 
 for (const program of BUCKET_PROGRAMS) {
   const { name, tool } = program;
   testWith(
     tool,
     `chunks in ${name} are whole after their writer was killed`,
-    () => kill(program, 20, () => Promise.resolve()),
+    () => kill(program, KILLS, () => Promise.resolve()),
   );
   if (!program.keepsData) continue;
   testWith(
@@ -45,7 +36,7 @@ for (const program of BUCKET_PROGRAMS) {
 }
 
 /** The ways to a readable chunk after a kill. */
-const WAYS = ["recover", "write", "update"] as const;
+const WAYS = ["recover", "write", "check", "update"] as const;
 
 async function kill(
   program: BucketProgram,
@@ -55,10 +46,10 @@ async function kill(
   const server = await program.start();
   const counts = { reads: 0, unfinished: 0, journals: 0, kept: 0 };
   try {
-    const below = new S3Store("s3://bucket/x", server.options);
-    const store = PARTS.apply(below);
+    const store = new S3Store("s3://bucket/x", server.options);
+    const chunks = KEYS.map((key) => new Chunk(store, THREE, key));
     let next = 1;
-    for (const key of KEYS) await store.set(key, chunkOf(next));
+    for (const chunk of chunks) await chunk.write(next);
     for (let i = 0; i < kills; i++) {
       const known = new Map(KEYS.map((key) => [key, next]));
       // Repetitions last until a killed server runs again.
@@ -67,55 +58,50 @@ async function kill(
       await writer.hasWritten;
       const until = Date.now() + Math.random() * LONGEST;
       do {
-        await Promise.all(KEYS.map(async (key) => {
+        await Promise.all(chunks.map(async (chunk) => {
           counts.reads++;
-          if (await read(store, key) === undefined) counts.unfinished++;
+          if (await read(chunk) === undefined) counts.unfinished++;
         }));
       } while (Date.now() < until);
       await beforeKill(server);
       await writer.kill();
       const way = WAYS[i % WAYS.length]!;
-      const before = await Promise.all(KEYS.map((key) => read(store, key)));
-      if (way === "recover") await recover(below);
-      for (const [j, key] of KEYS.entries()) {
-        const last = known.get(key)!;
+      const before = await Promise.all(chunks.map(read));
+      if (way === "recover") await recover(store);
+      await Promise.all(chunks.map(async (chunk, j) => {
+        const last = known.get(chunk.key)!;
         next = Math.max(next, last + 1);
-        if (before[j] === undefined) counts.journals++;
-        if (before[j] === undefined && way === "write") {
-          await store.set(key, chunkOf(last + 1));
-        } else if (before[j] === undefined && way === "update") {
+        if (before[j] === undefined) {
+          counts.journals++;
+          if (way === "write") await chunk.write(last + 1);
+          if (way === "check") await chunk.write(last + 1, () => {});
           // The update finds the write of the killed program, or the one before.
-          await exclusively(store, key, async (locked) => {
-            const write = writeOf((await locked.get(key))!);
-            await locked.set!(key, chunkOf(write));
-          });
+          if (way === "update") await chunk.update((number) => number!);
         }
-        let after = await read(store, key);
+        let after = await read(chunk);
         if (after === undefined) {
           // A request of the killed program has come to its end only now.
-          await recover(below);
-          after = await read(store, key);
+          await recover(store);
+          after = await read(chunk);
         }
-        const message = `${key}: ${last}, ${before[j]}, ${after}, ${way}`;
+        const message = `${chunk.key}: ${last}, ${before[j]}, ${after}, ${way}`;
         assert(after === last || after === last + 1, message);
         if (after === last) counts.kept++;
-      }
-      for (const key of KEYS) await store.set(key, chunkOf(next));
+      }));
+      await Promise.all(chunks.map((chunk) => chunk.write(next)));
     }
-    await recover(below);
-    const left = [];
-    for (const key of KEYS) left.push(await read(store, key));
-    assertEquals(left, KEYS.map(() => next));
+    await recover(store);
+    for (const chunk of chunks) assertEquals(await chunk.read(), next);
   } finally {
     await server.close();
   }
   console.log(JSON.stringify({ program: program.name, kills, ...counts }));
 }
 
-/** Reads a chunk, and tells its write; `undefined` if it is being written. */
-async function read(store: Store, key: StoreKey): Promise<number | undefined> {
+/** Reads a chunk; `undefined` if it is being written. */
+async function read(chunk: Chunk): Promise<number | undefined> {
   try {
-    return writeOf((await store.get(key))!);
+    return await chunk.read();
   } catch (error) {
     if (error instanceof UnfinishedWriteError) return undefined;
     throw error;

@@ -3,17 +3,11 @@ import { assertEquals } from "@std/assert";
 import { Buffer } from "node:buffer";
 import { createServer, request as sendRequest } from "node:http";
 import type { AddressInfo } from "node:net";
-import { ConcatParts, recover, type Store } from "../../../mod.ts";
+import { recover } from "../../../mod.ts";
 import { S3Store, type S3StoreOptions } from "../../../s3.ts";
-import { exclusively } from "../../../src/stores/locks.ts";
 import { testWith } from "../../support/tools.ts";
+import { Chunk, KEY } from "./chunk.ts";
 import { BUCKET_PROGRAMS } from "./servers.ts";
-
-const KEY = "/c/0";
-const PARTS = new ConcatParts([{ keySuffix: "" }, {
-  keySuffix: ".index",
-  size: 4,
-}]);
 
 /** A request as the proxy sees it. */
 interface Seen {
@@ -76,7 +70,7 @@ const KINDS: Readonly<Record<string, (request: Seen) => boolean>> = {
   "the completion of the first object": ({ method, url }) =>
     method === "POST" && url.includes(`${KEY}?uploadId`),
   "the completion of the last object": ({ method, url }) =>
-    method === "POST" && url.includes(".index?uploadId"),
+    method === "POST" && url.includes(".i?uploadId"),
   "the creation of an upload": ({ method, url }) =>
     method === "POST" && url.includes("?uploads"),
   "a piece": ({ method, url }) =>
@@ -107,63 +101,47 @@ for (const program of BUCKET_PROGRAMS) {
   );
 }
 
+/** A chunk of two objects, and one of one. */
+const chunksOf = (options: S3StoreOptions) => {
+  const store = new S3Store("s3://bucket/x", options);
+  return [new Chunk(store), new Chunk(store, [""], "/one")];
+};
+const add = (chunk: Chunk) => chunk.update((number) => number! + 1);
+
 async function loseEach(proxy: Proxy, options: S3StoreOptions): Promise<void> {
-  const below = new S3Store("s3://bucket/x", options);
-  const several = PARTS.apply(below);
-  await several.set(KEY, new Uint8Array(12));
-  await below.set("/one", new Uint8Array(12));
+  const chunks = chunksOf(options);
+  for (const chunk of chunks) await chunk.write(0);
   let count = 0;
   for (const [kind, isOfKind] of Object.entries(KINDS)) {
     for (const loss of ["drop", "cut"] as const) {
-      let losses = 0;
-      proxy.lose = (request) =>
-        isOfKind(request) && losses++ === 0 ? loss : "pass";
-      await add(several, KEY, 1);
-      losses = 0;
-      await add(below, "/one", 1);
-      count++;
-      proxy.lose = () => "pass";
-      const found = [await valueOf(several, KEY), await valueOf(below, "/one")];
-      assertEquals(found, [count, count], `${loss} ${kind}`);
+      count += 2;
+      for (const chunk of chunks) {
+        let losses = 0;
+        proxy.lose = (request) =>
+          isOfKind(request) && losses++ === 0 ? loss : "pass";
+        await chunk.write(count - 1, () => {});
+        losses = 0;
+        await add(chunk);
+        proxy.lose = () => "pass";
+        assertEquals(await chunk.read(), count, `${loss} ${kind}`);
+      }
     }
   }
 }
 
 async function loseMany(proxy: Proxy, options: S3StoreOptions): Promise<void> {
-  const stores = Array.from(
-    { length: 4 },
-    () => new S3Store("s3://bucket/x", { ...options, retries: 8 }),
-  );
-  await PARTS.apply(stores[0]!).set(KEY, new Uint8Array(12));
-  await stores[0]!.set("/one", new Uint8Array(12));
+  for (const chunk of chunksOf(options)) await chunk.write(0);
   let requests = 0;
   // Not every second, so that the losses meet different requests.
   proxy.lose = () => requests++ % 7 === 3 ? "drop" : "pass";
-  await Promise.all(stores.map(async (store) => {
+  await Promise.all(Array.from({ length: 4 }, async () => {
+    const chunks = chunksOf({ ...options, retries: 8 });
     for (let i = 0; i < 4; i++) {
-      await add(PARTS.apply(store), KEY, 1);
-      await add(store, "/one", 1);
+      for (const chunk of chunks) await add(chunk);
     }
   }));
   proxy.lose = () => "pass";
-  await recover(stores[0]!);
-  const found = [
-    await valueOf(PARTS.apply(stores[0]!), KEY),
-    await valueOf(stores[0]!, "/one"),
-  ];
-  assertEquals(found, [16, 16]);
-}
-
-/** Adds to a counter, all of whose bytes have its value. */
-async function add(store: Store, key: "/c/0" | "/one", count: number) {
-  await exclusively(store, key, async (locked) => {
-    const chunk = (await locked.get(key))!;
-    await locked.set!(key, chunk.map((byte) => byte + count));
-  });
-}
-
-async function valueOf(store: Store, key: "/c/0" | "/one"): Promise<number> {
-  const chunk = (await store.get(key))!;
-  assertEquals(chunk, new Uint8Array(12).fill(chunk[0]!));
-  return chunk[0]!;
+  const chunks = chunksOf(options);
+  await recover(chunks[0]!.store);
+  for (const chunk of chunks) assertEquals(await chunk.read(), 16, chunk.key);
 }

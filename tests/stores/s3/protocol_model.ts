@@ -1,6 +1,6 @@
 /**
  * A model of how programs replace a chunk of two objects in a bucket, which explores all
- * orders of their requests. `src/stores/s3/journal.ts` says what the steps are for;
+ * orders of their requests. `src/stores/s3/s3_journal.ts` says what the steps are for;
  * whoever changes a step changes it here first, with a mutant that leaves it out.
  *
  * A request may be repeated since its answer is lost, take effect at any later time, and
