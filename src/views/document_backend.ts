@@ -1,15 +1,14 @@
 import { documentIn } from "../arrays/mod.ts";
 import { MetadataError } from "../errors/mod.ts";
-import { copyBytes, joinBytes } from "../runtime/mod.ts";
-import type {
-  Backend,
-  PendingValues,
-  Snapshot,
-  Store,
-  StoreKey,
-  StoreOptions,
+import {
+  type Backend,
+  MemoryStore,
+  type Snapshot,
+  type Store,
+  type StoreKey,
+  type StoreOptions,
 } from "../stores/mod.ts";
-import { ComputedSnapshot } from "./view_backend.ts";
+import { computedValues } from "./view_backend.ts";
 
 /** How a view shows and changes documents. */
 export interface ShownDocuments {
@@ -40,7 +39,7 @@ export interface ShownDocuments {
 }
 
 /**
- * Returns a backend of the documents that a view shows.
+ * Returns a backend of the documents that a view shows, each by itself.
  *
  * @param store The store below, for messages.
  * @param below The backend of that store.
@@ -51,100 +50,58 @@ export function documentBackend(
   { show, toStored, assertChangeable, changed }: ShownDocuments,
 ): Backend {
   const shown = (values: Snapshot, options: StoreOptions | undefined) =>
-    new ComputedSnapshot(async (key) =>
+    computedValues(async (key) =>
       await show(key, await documentIn(values, key, store), options)
     );
-  const change = async (
-    keys: readonly StoreKey[],
-    task: () => Promise<void>,
-  ) => {
+  const update: Required<Backend>["update"] = async (keys, change, options) => {
+    const [key] = keys as [StoreKey];
     try {
-      await task();
+      await below.update!([key], async (values) => {
+        const updated = await change(shown(values, options));
+        if (updated === "keep") return updated;
+        await assertChangeable?.(key, options);
+        if (updated === "delete") return updated;
+        const stored = await documentIn(values, key, store)
+          .catch((error) => {
+            // A document that is too long to be read is replaced.
+            if (!(error instanceof MetadataError)) throw error;
+          });
+        return [await toStored(key, updated[0]!, stored ?? undefined, options)];
+      }, options);
     } finally {
-      keys.forEach((key) => changed?.(key));
+      changed?.(key);
     }
   };
-  const assertAll = async (
-    keys: readonly StoreKey[],
-    options: StoreOptions | undefined,
-  ) => {
-    for (const key of keys) await assertChangeable?.(key, options);
-  };
-  const update: Backend["update"] = (keys, task, options) =>
-    change(keys, () =>
-      below.update!(keys, async (values) => {
-        const updated = await task(shown(values, options));
-        if (updated === "keep") return updated;
-        await assertAll(keys, options);
-        if (updated === "delete") return updated;
-        return await Promise.all(updated.map(async (bytes, i) => {
-          // The write replaces a document that is too long to be read.
-          const stored = await documentIn(values, keys[i]!, store)
-            .catch((error) => {
-              if (!(error instanceof MetadataError)) throw error;
-            }) ?? undefined;
-          return await toStored(keys[i]!, bytes, stored, options);
-        }));
-      }, options));
   return {
     read: (keys, task, options) =>
       below.read(keys, (values) => task(shown(values, options)), options),
     ...below.update && {
       update,
-      async prepare(keys, options) {
-        await assertAll(keys, options);
-        return new CollectedValues((given, check) =>
-          update(keys, async (values) => {
-            await check?.(values);
-            return keys.map((key) => given.get(key)!);
-          }, options)
-        );
+      async prepare([key], options) {
+        await assertChangeable?.(key!, options);
+        const memory = new MemoryStore();
+        const pending = await memory.prepare([key!]);
+        return {
+          set: (key, bytes) => pending.set(key, bytes),
+          writer: (key) => pending.writer(key),
+          async commit(check) {
+            await pending.commit();
+            await update([key!], async (values) => {
+              await check?.(values);
+              return [(await memory.get(key!))!];
+            }, options);
+          },
+          abort: (reason) => pending.abort(reason),
+        };
       },
-      async remove(keys, options) {
-        await assertAll(keys, options);
-        await change(keys, () => below.remove!(keys, options));
+      async remove([key], options) {
+        await assertChangeable?.(key!, options);
+        try {
+          await below.remove!([key!], options);
+        } finally {
+          changed?.(key!);
+        }
       },
     },
   };
-}
-
-type StoreValues = (
-  values: ReadonlyMap<StoreKey, Uint8Array>,
-  check: ((values: Snapshot) => Promise<void>) | undefined,
-) => Promise<void>;
-
-/** Values that are in memory until they are stored. */
-class CollectedValues implements PendingValues {
-  readonly #store: StoreValues;
-  readonly #values = new Map<StoreKey, Uint8Array>();
-
-  constructor(store: StoreValues) {
-    this.#store = store;
-  }
-
-  set(key: StoreKey, bytes: Uint8Array): Promise<void> {
-    this.#values.set(key, copyBytes(bytes));
-    return Promise.resolve();
-  }
-
-  writer(key: StoreKey): ReturnType<PendingValues["writer"]> {
-    const pieces: Uint8Array[] = [];
-    return Promise.resolve({
-      write(bytes) {
-        pieces.push(copyBytes(bytes));
-        return Promise.resolve(bytes.length);
-      },
-      close: () => {
-        this.#values.set(key, joinBytes(pieces));
-      },
-    });
-  }
-
-  commit(check?: (values: Snapshot) => Promise<void>): Promise<void> {
-    return this.#store(this.#values, check);
-  }
-
-  abort(): Promise<void> {
-    return Promise.resolve();
-  }
 }

@@ -19,7 +19,7 @@ import {
   type Translation,
 } from "./translated_arrays.ts";
 import {
-  ComputedSnapshot,
+  computedValues,
   type StorePlace,
   viewBackend,
 } from "./view_backend.ts";
@@ -75,7 +75,7 @@ export class StoreView implements View {
         changed: (key) => this.invalidate(key),
       }),
       read: (_, task, options) =>
-        task(new ComputedSnapshot((key) => this.readDocument(key, options))),
+        task(computedValues((key) => this.readDocument(key, options))),
     };
     this.backend = viewBackend(below, {
       placeToRead: (key, options) =>

@@ -1,7 +1,7 @@
 import { assertSizeLimit, describe } from "../errors/mod.ts";
 import {
   type Backend,
-  type PendingValues,
+  type ChangeOptions,
   resolveByteRange,
   type Snapshot,
   type Store,
@@ -22,14 +22,13 @@ export interface StorePlace extends Place {
   readonly store?: Store;
 }
 
-/** The place of a value to read; `undefined` for a key that has no value in the view. */
-export type FoundPlace = Place | undefined | Promise<Place | undefined>;
+/** The place of a value; `undefined` for a key that has no value in the view. */
+type FoundPlace = Place | undefined | Promise<Place | undefined>;
 
 /** Where a view finds its values. */
 export interface ViewPlaces {
-  /** Finds the place to read a value from. */
   placeToRead(key: StoreKey, options: StoreOptions | undefined): FoundPlace;
-  /** Finds the place to change a value at. Throws for a key that cannot be changed. */
+  /** Throws for a key that cannot be changed. */
   placeToChange(
     key: StoreKey,
     options: StoreOptions | undefined,
@@ -45,57 +44,61 @@ export interface ViewPlaces {
  * the one below can. Values that are read or changed together must be in one backend.
  */
 export function viewBackend(below: Backend, places: ViewPlaces): Backend {
-  const toRead = (keys: readonly StoreKey[], options?: ValuesOptions) =>
-    findPlaces(keys, (key) => places.placeToRead(key, options), options);
-  const toChange = (keys: readonly StoreKey[], options?: ValuesOptions) =>
-    findPlaces(keys, (key) => places.placeToChange(key, options), options);
+  const toChange = async (
+    keys: readonly StoreKey[],
+    options: ChangeOptions | undefined,
+  ) =>
+    (await findPlaces(
+      keys,
+      (key) => places.placeToChange(key, options),
+      options,
+    ))!;
   return {
     async read(keys, task, options) {
-      const found = await toRead(keys, options);
+      const found = await findPlaces(
+        keys,
+        (key) => places.placeToRead(key, options),
+        options,
+      );
       if (found === undefined) return await task(NOTHING);
-      const { backend, keys: keysBelow, named } = found;
-      return await backend.read(
-        [...keysBelow.values()],
-        (values) => task(new ShownSnapshot(values, keysBelow)),
-        named,
+      return await found.backend.read(
+        found.keys,
+        (values) => task(shownValues(values, found.keyOf)),
+        found.options,
       );
     },
     ...below.readOf && {
       async readOf(version, key, range, options) {
         const place = await places.placeToRead(key, options);
-        return await place?.backend.readOf?.(
-          version,
-          place.key,
-          range,
-          options,
-        );
+        const { backend, key: keyBelow } = place ?? {};
+        return await backend?.readOf?.(version, keyBelow!, range, options);
       },
     },
     ...below.prepare && {
       async prepare(keys, options) {
-        const { backend, keys: keysBelow, named } =
-          (await toChange(keys, options))!;
-        const pending = await backend.prepare!([...keysBelow.values()], {
-          ...options,
-          ...named,
-        });
-        return new ShownPendingValues(pending, keysBelow);
+        const found = await toChange(keys, options);
+        const { keyOf } = found;
+        const pending = await found.backend.prepare!(found.keys, found.options);
+        return {
+          set: (key, bytes) => pending.set(keyOf(key)!, bytes),
+          writer: (key) => pending.writer(keyOf(key)!),
+          commit: (check) =>
+            pending.commit(
+              check && ((values) => check(shownValues(values, keyOf))),
+            ),
+          abort: (reason) => pending.abort(reason),
+        };
       },
       async remove(keys, options) {
-        const { backend, keys: keysBelow, named } =
-          (await toChange(keys, options))!;
-        await backend.remove!([...keysBelow.values()], {
-          ...options,
-          ...named,
-        });
+        const found = await toChange(keys, options);
+        await found.backend.remove!(found.keys, found.options);
       },
       async update(keys, change, options) {
-        const { backend, keys: keysBelow, named } =
-          (await toChange(keys, options))!;
-        await backend.update!(
-          [...keysBelow.values()],
-          (values) => change(new ShownSnapshot(values, keysBelow)),
-          named,
+        const found = await toChange(keys, options);
+        await found.backend.update!(
+          found.keys,
+          (values) => change(shownValues(values, found.keyOf)),
+          found.options,
         );
       },
     },
@@ -105,12 +108,14 @@ export function viewBackend(below: Backend, places: ViewPlaces): Backend {
   };
 }
 
-/** The keys of values in one backend, by the keys that a view shows. */
+/** Values in one backend. */
 interface FoundPlaces {
   readonly backend: Backend;
-  readonly keys: ReadonlyMap<StoreKey, StoreKey>;
+  readonly keys: readonly StoreKey[];
+  /** Returns the key of a value by the key that the view shows. */
+  keyOf(shown: StoreKey): StoreKey | undefined;
   /** The options of the operation in that backend. */
-  readonly named: ValuesOptions | undefined;
+  readonly options: ChangeOptions | undefined;
 }
 
 /** Finds the places of values that are read or changed together; `undefined` if none of them is shown. */
@@ -137,133 +142,61 @@ async function findPlaces(
   }
   if (backend === undefined) return undefined;
   const { name } = options ?? {};
-  if (name === undefined) return { backend, keys, named: options };
-  // Whoever shows the values under other keys has the same lock, by the name below.
-  const place = await find(name);
-  const named = { ...options, name: place?.key ?? name };
-  return { backend, keys, named };
+  return {
+    backend,
+    keys: [...keys.values()],
+    keyOf: (shown) => keys.get(shown),
+    // Whoever shows the values under other keys has the same lock, by the name below.
+    options: name === undefined
+      ? options
+      : { ...options, name: (await find(name))?.key ?? name },
+  };
 }
 
 /** The values of another snapshot under the keys that a view shows. */
-class ShownSnapshot implements Snapshot {
-  readonly #values: Snapshot;
-  readonly #keys: ReadonlyMap<StoreKey, StoreKey>;
-
-  constructor(values: Snapshot, keys: ReadonlyMap<StoreKey, StoreKey>) {
-    this.#values = values;
-    this.#keys = keys;
-  }
-
-  async size(shown: StoreKey): Promise<number | undefined> {
-    const key = this.#keys.get(shown);
-    return key && await this.#values.size(key);
-  }
-
-  async read(
-    shown: StoreKey,
-    ...rest: [
-      Parameters<Snapshot["read"]>[1]?,
-      Parameters<Snapshot["read"]>[2]?,
-    ]
-  ): Promise<Uint8Array | undefined> {
-    const key = this.#keys.get(shown);
-    return key && await this.#values.read(key, ...rest);
-  }
-
-  async stream(
-    shown: StoreKey,
-    range?: Parameters<Snapshot["stream"]>[1],
-  ): Promise<ReadableStream<Uint8Array> | undefined> {
-    const key = this.#keys.get(shown);
-    return key && await this.#values.stream(key, range);
-  }
-
-  version(shown: StoreKey): ReturnType<Snapshot["version"]> {
-    const key = this.#keys.get(shown);
-    return key && this.#values.version(key);
-  }
-}
-
-/** Values that are written under the keys that a view shows. */
-class ShownPendingValues implements PendingValues {
-  readonly #pending: PendingValues;
-  readonly #keys: ReadonlyMap<StoreKey, StoreKey>;
-
-  constructor(
-    pending: PendingValues,
-    keys: ReadonlyMap<StoreKey, StoreKey>,
-  ) {
-    this.#pending = pending;
-    this.#keys = keys;
-  }
-
-  set(shown: StoreKey, bytes: Uint8Array): Promise<void> {
-    return this.#pending.set(this.#keys.get(shown)!, bytes);
-  }
-
-  writer(shown: StoreKey): ReturnType<PendingValues["writer"]> {
-    return this.#pending.writer(this.#keys.get(shown)!);
-  }
-
-  commit(check?: (values: Snapshot) => Promise<void>): Promise<void> {
-    return this.#pending.commit(
-      check && ((values) => check(new ShownSnapshot(values, this.#keys))),
-    );
-  }
-
-  abort(reason: unknown): Promise<void> {
-    return this.#pending.abort(reason);
-  }
+function shownValues(
+  values: Snapshot,
+  keyOf: (shown: StoreKey) => StoreKey | undefined,
+): Snapshot {
+  const at = <T>(shown: StoreKey, read: (key: StoreKey) => T) => {
+    const key = keyOf(shown);
+    return key && read(key);
+  };
+  return {
+    size: async (shown) => await at(shown, (key) => values.size(key)),
+    read: async (shown, range, options) =>
+      await at(shown, (key) => values.read(key, range, options)),
+    stream: async (shown, range) =>
+      await at(shown, (key) => values.stream(key, range)),
+    version: (shown) => at(shown, (key) => values.version(key)),
+  };
 }
 
 /** Values that a view computes, such as documents. */
-export class ComputedSnapshot implements Snapshot {
-  readonly #compute: (key: StoreKey) => Promise<Uint8Array | undefined>;
-  readonly #values = new Map<StoreKey, Promise<Uint8Array | undefined>>();
-
-  constructor(compute: (key: StoreKey) => Promise<Uint8Array | undefined>) {
-    this.#compute = compute;
-  }
-
-  async size(key: StoreKey): Promise<number | undefined> {
-    return (await this.#valueOf(key))?.length;
-  }
-
-  async read(
-    key: StoreKey,
-    range?: Parameters<Snapshot["read"]>[1],
-    { limit }: { limit?: number | undefined } = {},
-  ): Promise<Uint8Array | undefined> {
-    const bytes = await this.#valueOf(key);
+export function computedValues(
+  compute: (key: StoreKey) => Promise<Uint8Array | undefined>,
+): Snapshot {
+  const read: Snapshot["read"] = async (key, range, { limit } = {}) => {
+    const bytes = await compute(key);
     if (bytes === undefined) return undefined;
-    if (range === undefined) {
-      assertSizeLimit(key, limit, bytes.length);
-      return bytes.slice();
-    }
-    const { start, end } = resolveByteRange(range, bytes.length);
+    if (range === undefined) assertSizeLimit(key, limit, bytes.length);
+    const { start, end } = range
+      ? resolveByteRange(range, bytes.length)
+      : { start: 0, end: bytes.length };
     return bytes.slice(start, end);
-  }
-
-  async stream(
-    key: StoreKey,
-    range?: Parameters<Snapshot["stream"]>[1],
-  ): Promise<ReadableStream<Uint8Array> | undefined> {
-    const bytes = await this.read(key, range);
-    return bytes && toStream(bytes);
-  }
-
-  version(): undefined {
-    return undefined;
-  }
-
-  #valueOf(key: StoreKey): Promise<Uint8Array | undefined> {
-    let value = this.#values.get(key);
-    if (value === undefined) this.#values.set(key, value = this.#compute(key));
-    return value;
-  }
+  };
+  return {
+    size: async (key) => (await compute(key))?.length,
+    read,
+    async stream(key, range) {
+      const bytes = await read(key, range);
+      return bytes && toStream(bytes);
+    },
+    version: () => undefined,
+  };
 }
 
 /** The values of keys of which none is shown. */
-const NOTHING: Snapshot = /* @__PURE__ */ new ComputedSnapshot(() =>
+const NOTHING: Snapshot = /* @__PURE__ */ computedValues(() =>
   Promise.resolve(undefined)
 );
