@@ -187,17 +187,6 @@ Deno.test("ArrayChunks.list skips keys of no chunks", async () => {
   await assertRejects(() => chunks.get([1, 0]), MissingPartError);
 });
 
-Deno.test("ArrayChunks.list skips objects that are not parts", async () => {
-  const { store, chunks } = await emptyArray({
-    storage_transformers: [
-      concatParts({ key_suffix: ".a" }, { key_suffix: ".b", size: 1 }),
-    ],
-  });
-  await store.set("/a/c/0/0", countingBytes(5));
-  assertEquals(await chunks.has([0, 0]), false);
-  assertEquals(await listed(chunks), []);
-});
-
 Deno.test("ArrayChunks applies stacked transformers, the first nearest to the array", async () => {
   const { store, chunks } = await emptyArray({
     storage_transformers: [
@@ -236,13 +225,6 @@ Deno.test("ArrayChunks applies stacked transformers, the first nearest to the ar
   );
   await chunks.delete([0, 0]);
   assertEquals(Object.keys(await contentsOf(store)), ["/a/zarr.json"]);
-});
-
-Deno.test("ArrayChunks without transformers uses the store directly", async () => {
-  const { store, chunks } = await emptyArray({});
-  await chunks.set([0, 0], countingBytes(5));
-  assertEquals(await store.get("/a/c/0/0"), countingBytes(5));
-  assertEquals(await listed(chunks), ["0,0"]);
 });
 
 Deno.test("ArrayChunks reads an array that zarr-python wrote", async () => {

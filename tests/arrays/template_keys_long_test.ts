@@ -61,24 +61,6 @@ Deno.test("arrays read and write chunks under the keys of a template, in place",
   assertEquals(await plain.get("/a/c/2/1"), new Uint8Array([1, 2, 3, 4]));
 });
 
-Deno.test("arrays with fanout keys read and write chunks in parts", async () => {
-  const store = new MemoryStore();
-  const fanout = { name: "fanout", configuration: { max_children: 100 } };
-  const chunks = await createArrayChunks(
-    store,
-    "",
-    metadata(fanout, [1000], ["", ".b:1"]),
-  );
-  await chunks.set([123], new Uint8Array([1, 2]));
-  assertEquals(Object.keys(await contentsOf(store)).sort(), [
-    "/c/1/01/23",
-    "/c/1/01/23.b",
-    "/zarr.json",
-  ]);
-  assertEquals(await chunks.get([123]), new Uint8Array([1, 2]));
-  assertEquals(await Array.fromAsync(chunks.list()), [[123]]);
-});
-
 Deno.test("arrays are refused whose dimensions or chunks a template does not cover", async () => {
   for (
     const [keys, shape, problem] of [
@@ -207,18 +189,4 @@ Deno.test("createArrayChunks refuses templates with keys that Windows cannot hol
     "",
     metadata(template("{0}/com{1:02}")),
   );
-});
-
-Deno.test("arrays of 256 dimensions have template keys", async () => {
-  const shape = new Array<number>(256).fill(2);
-  for (const format of ["{*}", "{*:0255}", "{-1}x{*:016}", "{255:02}{*:03}"]) {
-    const chunks = await createArrayChunks(
-      new MemoryStore(),
-      "",
-      metadata(template(format, "_"), shape, ["", ".x:1"]),
-    );
-    const zeros = new Array<number>(256).fill(0);
-    await chunks.set(zeros, new Uint8Array([1, 2]));
-    assertEquals(await chunks.get(zeros), new Uint8Array([1, 2]));
-  }
 });

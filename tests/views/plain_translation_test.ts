@@ -32,10 +32,9 @@ function fromPlain(
 
 const PLAIN_KEYS = { name: "default", configuration: { separator: "/" } };
 const PLAIN = arrayMetadata();
-const V2 = arrayMetadata({ chunk_key_encoding: "v2" });
 const PARTS = arrayMetadata(IN_PARTS);
 
-/** The document that a view shows for {@linkcode V2} and {@linkcode PARTS}. */
+/** The document that a view shows for {@linkcode PARTS}. */
 const SHOWN = arrayMetadata({ chunk_key_encoding: PLAIN_KEYS });
 
 const NOT_TRANSLATED: unknown[] = [
@@ -103,43 +102,6 @@ Deno.test("toPlain and fromPlain return the same object if nothing changes", () 
   }
 });
 
-Deno.test("toPlain only changes keys and transformers, and keeps the order of members", () => {
-  const { codecs, ...rest } = PARTS;
-  const document = { ...rest, codecs, dimension_names: ["y", null] };
-  const before = structuredClone(document);
-  const plain = toPlain(document) as Record<string, unknown>;
-  const { storage_transformers: _, ...expected } = document;
-  assertEquals(plain, { ...expected, chunk_key_encoding: PLAIN_KEYS });
-  assertEquals(Object.keys(plain), Object.keys(expected));
-  assertEquals(document, before);
-});
-
-Deno.test("fromPlain restores an array's keys and transformers", () => {
-  const changed = { ...SHOWN, attributes: { a: 1 }, shape: [1, 1] };
-  for (const stored of [V2, PARTS]) {
-    const expected = { ...stored, attributes: { a: 1 }, shape: [1, 1] };
-    assertEquals(fromPlain(changed, new Map([["", stored]])), expected);
-    assertEquals(
-      fromPlain(
-        { ...changed, storage_transformers: [] },
-        new Map([["", stored]]),
-      ),
-      stored === V2 ? { ...expected, storage_transformers: [] } : expected,
-    );
-  }
-});
-
-Deno.test("fromPlain does not change documents of other nodes, or of arrays that are not plain", () => {
-  for (const document of [V2, PARTS, groupMetadata(), null, [], 4]) {
-    for (const stored of [V2, PARTS, PLAIN, undefined, null, "x"]) {
-      assertStrictEquals(
-        fromPlain(document, new Map([["", stored]])),
-        document,
-      );
-    }
-  }
-});
-
 Deno.test("fromPlain is the inverse of toPlain for any node", async () => {
   await fc.assert(
     fc.asyncProperty(anyHierarchy, async (hierarchy) => {
@@ -191,49 +153,6 @@ Deno.test("plainView does not change Zarr v2 documents", async () => {
     assertEquals(await stored.get(`/a/${name}`), bytes);
     await view.set(`/a/${name}`, utf8("no JSON"));
   }
-});
-
-Deno.test("toPlain changes arrays in consolidated metadata at any depth", () => {
-  const group = (array: unknown): Record<string, unknown> => ({
-    ...groupMetadata({
-      a: array,
-      "b/c": array,
-      plain: PLAIN,
-      b: groupMetadata({ c: array }),
-      ...JSON.parse(`{"__proto__": ${JSON.stringify(array)}}`),
-    }),
-    extra: 1,
-  });
-  const plain = toPlain(group(PARTS)) as Record<string, unknown>;
-  assertEquals(plain, group(SHOWN));
-  assertEquals(
-    JSON.stringify(plain.consolidated_metadata),
-    JSON.stringify(group(SHOWN).consolidated_metadata),
-  );
-});
-
-Deno.test("fromPlain restores keys and transformers in consolidated metadata", () => {
-  const stored = new Map(
-    Object.entries({ a: V2, "b/c": PARTS, gone: V2, d: PLAIN }),
-  );
-  const attributes = { a: 1 };
-  assertEquals(
-    fromPlain(
-      groupMetadata({
-        d: PLAIN,
-        "b/c": { ...SHOWN, attributes },
-        a: PARTS,
-        constructor: SHOWN,
-      }),
-      stored,
-    ),
-    groupMetadata({
-      d: PLAIN,
-      "b/c": { ...PARTS, attributes },
-      a: PARTS,
-      constructor: SHOWN,
-    }),
-  );
 });
 
 Deno.test("plainView converts arrays in consolidated metadata, and back when the group is written", async () => {

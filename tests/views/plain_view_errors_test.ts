@@ -76,22 +76,6 @@ Deno.test("plainView refuses chunks of an array with metadata that is not unders
   }
 });
 
-Deno.test("plainView skips a storage transformer with must_understand: false", async () => {
-  const { view } = await viewOf(encodeJson(arrayMetadata({
-    storage_transformers: [{ name: "hint", must_understand: false }],
-  })));
-  assertEquals(await view.get(KEY), BYTES);
-  assertEquals(await Array.fromAsync(view.list("/a/c/")), [KEY]);
-});
-
-Deno.test("plainView accepts unknown metadata with must_understand: false", async () => {
-  const changes = { chunk_grid: { name: "rectilinear" }, extra: 1 };
-  const { view } = await viewOf(encodeJson(arrayMetadata(changes)));
-  assertEquals(await view.get(KEY), BYTES);
-  await view.set("/a/c/7/7/7", BYTES);
-  assertEquals(await view.get("/a/c/7/7/7"), BYTES);
-});
-
 Deno.test("plainView names an invalid document until it is replaced", async () => {
   const wrong: [Uint8Array, string][] = [
     [utf8(""), "is empty, where JSON is expected"],

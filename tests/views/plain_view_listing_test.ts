@@ -2,21 +2,14 @@ import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import {
   createArrayChunks,
-  FileSystemStore,
   MemoryStore,
   plainView,
   type StoreKey,
 } from "../../mod.ts";
 import { listed } from "../stores/store_values.ts";
-import { inTempDir } from "../stores/temp_dir.ts";
 import { encodeJson, groupMetadata } from "../support/documents.ts";
 import { anyHierarchy, storedAndPlain } from "../support/hierarchy.ts";
-import {
-  arrayInParts,
-  copyInto,
-  IN_PARTS,
-  smallHierarchy,
-} from "../support/in_parts.ts";
+import { arrayInParts } from "../support/in_parts.ts";
 import { arrayMetadata } from "../support/metadata.ts";
 import { runs } from "../support/runs.ts";
 import { assertListsSame } from "../support/same_store.ts";
@@ -31,60 +24,6 @@ Deno.test("plainView lists any hierarchy like a plain copy", async () => {
     }),
     { numRuns: runs(200) },
   );
-});
-
-Deno.test("plainView lists a FileSystemStore like a MemoryStore", async () => {
-  const { stored, plain } = await smallHierarchy();
-  await inTempDir(async (root) => {
-    const files = new FileSystemStore(root);
-    await copyInto(files, stored);
-    await assertListsSame(plainView(files), plain);
-  });
-});
-
-Deno.test("plainView lists a chunk only under its default key", async () => {
-  const { stored, chunks } = await arrayInParts("g/a");
-  await chunks.set([2, 1], BYTES);
-  const view = plainView(stored);
-  assertEquals(await listed(stored, "/g/a/c/"), [
-    "/g/a/c/2/1.bin",
-    "/g/a/c/2/1.bin.crc",
-  ]);
-  assertEquals(await listed(view, "/g/a/c/"), ["/g/a/c/2/1"]);
-  for (const prefix of ["/g/a/c/2/1", "/g/a/c/2/", "/g/a/c", "/g/a/", "/g"]) {
-    assertEquals(
-      (await listed(view, prefix as StoreKey)).includes("/g/a/c/2/1"),
-      true,
-      prefix,
-    );
-  }
-  for (const prefix of ["/g/a/c/2/1.", "/g/a/c/2/1/", "/g/a/c/1", "/g/b/"]) {
-    assertEquals(await listed(view, prefix as StoreKey), [], prefix);
-  }
-});
-
-Deno.test("plainView lists keys by a prefix that ends inside a name", async () => {
-  const { stored, chunks } = await arrayInParts("a");
-  await chunks.set([0, 0], BYTES);
-  await createArrayChunks(stored, "ab", arrayMetadata(IN_PARTS))
-    .then((chunks) => chunks.set([0, 1], BYTES));
-  await createArrayChunks(stored, "abc", arrayMetadata())
-    .then((chunks) => chunks.set([1, 0], BYTES));
-  const view = plainView(stored);
-  const all = [
-    "/a/c/0/0",
-    "/a/zarr.json",
-    "/ab/c/0/1",
-    "/ab/zarr.json",
-    "/abc/c/1/0",
-    "/abc/zarr.json",
-  ];
-  assertEquals(await listed(view, "/a"), all);
-  assertEquals(await listed(view, "/ab"), all.slice(2));
-  assertEquals(await listed(view, "/ab/"), all.slice(2, 4));
-  assertEquals(await listed(view, "/ab/z"), ["/ab/zarr.json"]);
-  assertEquals(await listed(view, "/ab/c"), ["/ab/c/0/1"]);
-  assertEquals(await listed(view, "/abc/c/1"), ["/abc/c/1/0"]);
 });
 
 Deno.test("plainView does not list values that chunk keys hide", async () => {
@@ -105,12 +44,6 @@ Deno.test("plainView does not list values that chunk keys hide", async () => {
     assertEquals(await listed(view, key), [key]);
   }
   assertEquals(await view.get("/a/c/0/0"), undefined);
-});
-
-Deno.test("plainView lists an incomplete chunk", async () => {
-  const { stored } = await arrayInParts("a");
-  await stored.set("/a/c/0/0.bin.crc", Uint8Array.of(1, 2));
-  assertEquals(await listed(plainView(stored), "/a/c/"), ["/a/c/0/0"]);
 });
 
 Deno.test("plainView lists a group called c and an array in it called 0", async () => {

@@ -151,57 +151,6 @@ Deno.test("plainView finds an array that is created after a miss", async () => {
   assertEquals(await view.get("/a/c/0/1"), BYTES);
 });
 
-Deno.test("plainView reads nothing for an invalid key", async () => {
-  const { view, log } = await plainArray();
-  for (const name of ["zarr.json", "c/0/1"]) {
-    for (const folder of ["", "/..", "//a", "/a/.", "/a\\b", "/a\n"]) {
-      const key = `${folder}/${name}`.slice(folder ? 0 : 1) as "/";
-      for (const use of ["get", "size", "stream", "delete"] as const) {
-        await assertRejects(
-          async () => await view[use]!(key),
-          RangeError,
-          "Key ",
-        );
-      }
-      await assertRejects(() => view.set!(key, BYTES), RangeError, "Key ");
-    }
-  }
-  assertEquals(log, []);
-});
-
-Deno.test("plainView reads nothing for a value that cannot be stored", async () => {
-  const { view, log } = await plainArray();
-  for (const key of ["/a/c/0/1", "/a/zarr.json", "/x"] as const) {
-    for (const wrong of ["abc", new ArrayBuffer(3), [1, 2], undefined]) {
-      await assertRejects(
-        () => view.set!(key, wrong as unknown as Uint8Array),
-        TypeError,
-        "Expected a value to be a Uint8Array or a ReadableStream",
-      );
-    }
-  }
-  assertEquals(log, []);
-});
-
-Deno.test("plainView reads nothing if the signal is aborted", async () => {
-  const { view, log } = await plainArray();
-  const signal = AbortSignal.abort(new Error("never mind"));
-  for (const key of ["/a/c/0/1", "/a/zarr.json"] as const) {
-    await assertRejects(() => view.get(key, { signal }), Error, "never mind");
-    await assertRejects(
-      () => view.delete!(key, { signal }),
-      Error,
-      "never mind",
-    );
-    await assertRejects(
-      () => view.set!(key, BYTES, { signal }),
-      Error,
-      "never mind",
-    );
-  }
-  assertEquals(log, []);
-});
-
 Deno.test("plainView reads each array's document once for all listings", async () => {
   const { stored, plain } = await smallHierarchy();
   const { store, log } = logged(stored);
@@ -236,24 +185,5 @@ Deno.test("plainView lists a translated array once, with the signal", async () =
     for (const { options } of lists) {
       assertStrictEquals(options?.signal, signal);
     }
-  }
-});
-
-Deno.test("plainView rejects an aborted listing of a translated array with the signal's reason", async () => {
-  const { stored, chunks } = await arrayInParts("a");
-  for (const row of [0, 1, 2]) await chunks.set([row, 0], BYTES);
-  const reason = new Error("enough");
-  for (const prefix of ["/", "/a", "/a/", "/a/c/"] as const) {
-    const controller = new AbortController();
-    const { signal } = controller;
-    let given = 0;
-    const listing = async () => {
-      for await (const _ of plainView(stored).list(prefix, { signal })) {
-        given++;
-        controller.abort(reason);
-      }
-    };
-    assertStrictEquals(await assertRejects(listing), reason);
-    assertEquals(given, 1);
   }
 });

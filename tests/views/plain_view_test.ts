@@ -2,7 +2,6 @@ import { assertEquals } from "@std/assert";
 import { FetchStore, FileSystemStore as ZarritaFiles } from "@zarrita/storage";
 import fc from "fast-check";
 import {
-  FileSystemStore,
   HttpStore,
   MemoryStore,
   plainView,
@@ -55,25 +54,6 @@ Deno.test("plainView reads any hierarchy like a plain copy", async () => {
   );
 });
 
-Deno.test("plainView shows a chunk under its default key, and the document with default keys", async () => {
-  const { stored, chunks } = await arrayInParts("g/a");
-  await chunks.set([2, 1], Uint8Array.of(1, 2, 3, 4, 5, 6));
-  const view = plainView(stored);
-  assertEquals(
-    await view.getRange("/g/a/c/2/1", { suffixLength: 3 }),
-    Uint8Array.of(4, 5, 6),
-  );
-  const { chunk_key_encoding, ...document } = await readJson(
-    view,
-    "/g/a/zarr.json",
-  );
-  assertEquals(chunk_key_encoding, {
-    name: "default",
-    configuration: { separator: "/" },
-  });
-  assertEquals("storage_transformers" in document, false);
-});
-
 Deno.test("plainView shows all chunks up to the last of the grid", async () => {
   const last = 2 ** 53 - 2;
   const { stored, chunks } = await arrayInParts("a", {
@@ -97,22 +77,6 @@ Deno.test("plainView of a plain view is the same view", async () => {
   for await (const key of plain.list()) {
     await assertReadsSame(view, key, await plain.get(key));
   }
-});
-
-Deno.test("plainView reads alike over FileSystemStore, HttpStore and MemoryStore", async () => {
-  const { stored, plain } = await smallHierarchy();
-  const { url, close } = serve(storeHandler(stored));
-  await inTempDir(async (root) => {
-    const files = new FileSystemStore(root);
-    await copyInto(files, stored);
-    for (const store of [files, new HttpStore(url)]) {
-      const view = plainView(store);
-      for (const key of [...await Array.fromAsync(plain.list()), ...ABSENT]) {
-        await assertReadsSame(view, key, await plain.get(key));
-      }
-    }
-  });
-  await close();
 });
 
 Deno.test({

@@ -124,21 +124,6 @@ async function chunksIn(store: MemoryStore) {
     .filter(([key]) => !key.endsWith("/zarr.json"));
 }
 
-Deno.test("plainView stores a chunk in its parts, and removes them", async () => {
-  const { stored } = await arrayInParts("a");
-  const view = plainView(stored);
-  for (const value of [BYTES, streamOf(BYTES.slice(0, 4), BYTES.slice(4))]) {
-    await view.set("/a/c/2/1", value);
-    const { "/a/zarr.json": _, ...contents } = await contentsOf(stored);
-    assertEquals(contents, {
-      "/a/c/2/1.bin": [1, 2, 3],
-      "/a/c/2/1.bin.crc": [4, 5],
-    });
-    await view.delete("/a/c/2/1");
-    assertEquals(Object.keys(await contentsOf(stored)), ["/a/zarr.json"]);
-  }
-});
-
 Deno.test("plainView stores other values unchanged, also in the folder of an array", async () => {
   const { stored } = await arrayInParts("a");
   const view = plainView(stored);

@@ -20,14 +20,7 @@ const SOURCE = new FileSystemStore(
 const INDEX_SIZE = 4 * 3 * 16 + 4;
 
 const WAYS: Record<string, Record<string, unknown>> = {
-  "a suffix": {
-    chunk_key_encoding: { name: "suffix", configuration: { suffix: ".shard" } },
-  },
   "v2 keys": { chunk_key_encoding: "v2" },
-  "default keys with dots, and a part": {
-    chunk_key_encoding: { name: "default", configuration: { separator: "." } },
-    storage_transformers: [concatParts({ key_suffix: ".shard" })],
-  },
   "a suffix and parts": {
     chunk_key_encoding: {
       name: "suffix",
@@ -131,37 +124,4 @@ Deno.test("plainView lets zarrita open the group above, and reads each document 
   const again = log.slice(first);
   assert(again.length > 0);
   assertEquals(again.filter((each) => !each.endsWith(" /group/c/0/0.0")), []);
-});
-
-Deno.test("plainView lets zarrita write chunks in parts", async () => {
-  const stored = new MemoryStore();
-  const view = plainView(stored);
-  const root = zarr.root(view);
-  await createArrayChunks(stored, "a", {
-    zarr_format: 3,
-    node_type: "array",
-    shape: [4, 6],
-    data_type: "int16",
-    chunk_grid: { name: "regular", configuration: { chunk_shape: [2, 3] } },
-    chunk_key_encoding: { name: "suffix", configuration: { suffix: ".raw" } },
-    fill_value: -1,
-    codecs: [{ name: "bytes", configuration: { endian: "little" } }],
-    attributes: {},
-    storage_transformers: [
-      concatParts({ key_suffix: ".1", size: 5 }, { key_suffix: ".2" }),
-    ],
-  });
-  const array = await zarr.open.v3(root.resolve("a"), { kind: "array" });
-  assert(array.is("int16"));
-  await zarr.set(array, [zarr.slice(1, 3), zarr.slice(0, 3)], 7);
-  const { data } = await zarr.get(array, [null, 2]);
-  assertEquals(data, Int16Array.of(-1, 7, 7, -1));
-  assertEquals((await Array.fromAsync(stored.list("/a/c/"))).sort(), [
-    "/a/c/0/0.raw.1",
-    "/a/c/0/0.raw.2",
-    "/a/c/1/0.raw.1",
-    "/a/c/1/0.raw.2",
-  ]);
-  assertEquals(await stored.size("/a/c/0/0.raw.1"), 5);
-  assertEquals(await stored.size("/a/c/0/0.raw.2"), 7);
 });
