@@ -184,3 +184,15 @@ Deno.test("only the file store and the command line use the Deno namespace", asy
     assertEquals(usesDeno && !isAllowed, false, module);
   }
 });
+
+/** Functions of the language that Node 20 lacks. */
+const NOT_IN_NODE_20 =
+  /\b(?:Promise\.(?:withResolvers|try)|Array\.fromAsync|(?:Map|Object)\.groupBy|Uint8Array\.from(?:Base64|Hex)|RegExp\.escape|Iterator\.from)\b/;
+
+Deno.test("no module but those of the command line uses functions that Node 20 lacks", async () => {
+  for (const module of await modules()) {
+    if (module.startsWith("cli/")) continue;
+    const lacking = NOT_IN_NODE_20.exec(await codeOf(module));
+    assertEquals(lacking, null, module);
+  }
+});
