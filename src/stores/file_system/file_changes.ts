@@ -30,49 +30,8 @@ interface FileFacts {
 /** The key of a folder. */
 export type FolderKey = "" | StoreKey;
 
-/**
- * Operations that change the files of a file store in place, without copies. Files whose
- * names or folders are symbolic links are refused. If writers of the store wait for the
- * disk, so do these operations, and `sync` waits for names.
- */
-export interface FileChanges {
-  /** Locks a folder; returns a function that unlocks it, or `undefined` if another run holds the lock. */
-  lock(folder: FolderKey): Promise<(() => Promise<void>) | undefined>;
-  /** Returns the state of the file of a key; `undefined` if there is none. */
-  stat(key: StoreKey): Promise<FileFacts | undefined>;
-  /**
-   * Reads a range of a file, or all of it from an offset; `undefined` if there is no file.
-   * Short reads run at once, since handing them to another thread takes longer.
-   */
-  read(
-    key: StoreKey,
-    offset: number,
-    length?: number,
-  ): Promise<Uint8Array | undefined>;
-  /** Finds a symbolic link to a folder, in a folder and those below it. */
-  findLinkedFolder(folder: FolderKey): Promise<StoreKey | undefined>;
-  /** Writes a file, which has all of its bytes before it gets its name. */
-  write(key: StoreKey, bytes: Uint8Array): Promise<void>;
-  /**
-   * Creates a file, which may be seen before it has all of its bytes; returns `false` if
-   * there is one. Takes a fifth of the time of `write`.
-   */
-  create(key: StoreKey, bytes: Uint8Array): Promise<boolean>;
-  /** Cuts a file to a length. */
-  cut(key: StoreKey, length: number): Promise<void>;
-  /** Writes bytes at an offset, which become the end of the file. */
-  extend(key: StoreKey, offset: number, bytes: Uint8Array): Promise<void>;
-  /** Gives a file a second name; returns `false` where the file system has no hard links. */
-  link(from: StoreKey, to: StoreKey): Promise<boolean>;
-  /** Gives a file another name, in place of another file, which must be short, since its blocks are freed. */
-  rename(from: StoreKey, to: StoreKey): Promise<void>;
-  /** Removes the file of a key, if there is one. */
-  remove(key: StoreKey): Promise<void>;
-  /** Removes a folder, if it is empty. Returns whether it is gone. */
-  removeFolder(folder: FolderKey): Promise<boolean>;
-  /** Waits until the names in folders are on the disk. */
-  sync(folders: Iterable<FolderKey>): Promise<void>;
-}
+/** The operations of {@linkcode fileChangesOf}. */
+export type FileChanges = Pick<SystemFileChanges, keyof SystemFileChanges>;
 
 /** Returns the operations on the files of a store; `undefined` if it is not a file store. */
 export function fileChangesOf(store: object): FileChanges | undefined {
@@ -89,7 +48,12 @@ const MOST_FOLDERS = 4096;
 /** The number of folders that are waited for at once: the disk writes the names in all of them together. */
 const SYNCS = 16;
 
-class SystemFileChanges implements FileChanges {
+/**
+ * Operations that change the files of a file store in place, without copies. Files whose
+ * names or folders are symbolic links are refused. If writers of the store wait for the
+ * disk, so do these operations, and `sync` waits for names.
+ */
+class SystemFileChanges {
   readonly #root: FileSystemRoot;
   readonly #system: FileSystem;
   readonly #runtime: Runtime;
@@ -104,6 +68,7 @@ class SystemFileChanges implements FileChanges {
     this.#isSynced = isSynced;
   }
 
+  /** Locks a folder; returns a function that unlocks it, or `undefined` if another run holds the lock. */
   async lock(folder: FolderKey): Promise<(() => Promise<void>) | undefined> {
     const path = `${await this.#ensureFolder(folder)}/${IN_PLACE_LOCK}`;
     while (true) {
@@ -123,6 +88,7 @@ class SystemFileChanges implements FileChanges {
     }
   }
 
+  /** Returns the state of the file of a key; `undefined` if there is none. */
   async stat(key: StoreKey): Promise<FileFacts | undefined> {
     const path = this.#findPath(key);
     const info = path === undefined
@@ -139,6 +105,10 @@ class SystemFileChanges implements FileChanges {
     );
   }
 
+  /**
+   * Reads a range of a file, or all of it from an offset; `undefined` if there is no file.
+   * Short reads run at once, since handing them to another thread takes longer.
+   */
   async read(
     key: StoreKey,
     offset: number,
@@ -157,6 +127,7 @@ class SystemFileChanges implements FileChanges {
     }
   }
 
+  /** Finds a symbolic link to a folder, in a folder and those below it. */
   async findLinkedFolder(folder: FolderKey): Promise<StoreKey | undefined> {
     const path = await this.#ensureFolder(folder);
     for await (
@@ -176,6 +147,7 @@ class SystemFileChanges implements FileChanges {
     return undefined;
   }
 
+  /** Writes a file, which has all of its bytes before it gets its name. */
   async write(key: StoreKey, bytes: Uint8Array): Promise<void> {
     const path = await this.#path(key);
     const { folder } = splitPath(path);
@@ -191,6 +163,10 @@ class SystemFileChanges implements FileChanges {
     }
   }
 
+  /**
+   * Creates a file, which may be seen before it has all of its bytes; returns `false` if
+   * there is one. Takes a fifth of the time of `write`.
+   */
   async create(key: StoreKey, bytes: Uint8Array): Promise<boolean> {
     try {
       await this.#change(
@@ -205,10 +181,12 @@ class SystemFileChanges implements FileChanges {
     }
   }
 
+  /** Cuts a file to a length. */
   async cut(key: StoreKey, length: number): Promise<void> {
     await this.#change(key, (file) => file.truncateSync(length));
   }
 
+  /** Writes bytes at an offset, which become the end of the file. */
   async extend(
     key: StoreKey,
     offset: number,
@@ -221,6 +199,7 @@ class SystemFileChanges implements FileChanges {
     });
   }
 
+  /** Gives a file a second name; returns `false` where the file system has no hard links. */
   async link(from: StoreKey, to: StoreKey): Promise<boolean> {
     const [path, other] = [await this.#path(from), await this.#path(to)];
     try {
@@ -232,15 +211,18 @@ class SystemFileChanges implements FileChanges {
     }
   }
 
+  /** Gives a file another name, in place of another file, which must be short, since its blocks are freed. */
   async rename(from: StoreKey, to: StoreKey): Promise<void> {
     this.#runtime.renameSync(await this.#path(from), await this.#path(to));
   }
 
+  /** Removes the file of a key, if there is one. */
   async remove(key: StoreKey): Promise<void> {
     const path = this.#findPath(key);
     if (path !== undefined) await this.#system.remove(path);
   }
 
+  /** Removes a folder, if it is empty. Returns whether it is gone. */
   async removeFolder(folder: FolderKey): Promise<boolean> {
     const path = this.#findFolder(folder);
     if (path === undefined) return true;
@@ -253,6 +235,7 @@ class SystemFileChanges implements FileChanges {
     }
   }
 
+  /** Waits until the names in folders are on the disk. */
   async sync(folders: Iterable<FolderKey>): Promise<void> {
     if (!this.#isSynced) return;
     await runConcurrently(new Set(folders), SYNCS, async (folder) => {
