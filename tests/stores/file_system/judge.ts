@@ -20,7 +20,6 @@ export type Role =
   | "recover"
   | "read"
   | "stream"
-  | "size"
   | "version";
 
 export interface Cast {
@@ -34,7 +33,6 @@ export interface JudgeOptions {
   readonly cast: readonly Cast[];
   /** The generation at the beginning, `""` for no chunk. */
   readonly old: string;
-  readonly isSized?: boolean;
 }
 
 /** Judges states by what must hold in each of them, also if all processes were killed there. */
@@ -54,11 +52,11 @@ export class Judge {
     this.#options = options;
     this.#generations = new Set(serialResults(options.old, [], options.cast));
     this.#roles = new Map(options.cast.map(({ name, role }) => [name, role]));
-    const { code, parts, isSized } = options;
-    const programs = new Programs(code, parts, isSized);
+    const { code, parts } = options;
+    const programs = new Programs(code, parts);
     this.#recover = programs.recover;
     this.#write = programs.write;
-    this.#read = new Programs(CODE, parts, isSized).read;
+    this.#read = new Programs(CODE, parts).read;
   }
 
   judge(world: World): string | undefined | Promise<string | undefined> {
@@ -106,13 +104,6 @@ export class Judge {
     const isKnown = outcome === "gave up" || outcome === "changed" ||
       /^UnfinishedWriteError: Chunk/.test(outcome);
     if (isKnown) return undefined;
-    const length = outcome.match(/^length (.*)/)?.[1];
-    if (length !== undefined) {
-      const isThere = [...this.#generations].some((each) =>
-        each !== "" && `${textOf(each, true).length}` === length
-      );
-      return isThere ? undefined : `got ${outcome}`;
-    }
     const generation = outcome === "absent"
       ? ""
       : outcome.match(/^generation (.*)/)?.[1];
@@ -275,10 +266,8 @@ function change(old: string, { role, name }: Cast): string | undefined {
 }
 
 /** The processes of a cast. */
-export function processesOf(
-  { code, parts, cast, isSized }: JudgeOptions,
-): Process[] {
-  const programs = new Programs(code, parts, isSized);
+export function processesOf({ code, parts, cast }: JudgeOptions): Process[] {
+  const programs = new Programs(code, parts);
   return cast.map(({ role, name }) => ({
     name,
     program: programs[role],
@@ -288,11 +277,11 @@ export function processesOf(
 }
 
 /** A disk with a chunk of one generation. */
-export function diskOf({ parts, old, isSized }: JudgeOptions): Disk {
+export function diskOf({ parts, old }: JudgeOptions): Disk {
   const keys = old === "" ? [] : keysOf(parts);
   return {
     names: Object.fromEntries(keys.map((key, i) => [key, i])),
-    inodes: keys.map(() => ({ text: textOf(old, isSized), mtime: 0 })),
+    inodes: keys.map(() => ({ text: textOf(old), mtime: 0 })),
     processes: [],
     clock: 0,
   };

@@ -1,7 +1,6 @@
 /** Chunks of several files in places that are out of the ordinary. */
 import { assertEquals } from "@std/assert";
-import { FileSystemStore, recover } from "../../../mod.ts";
-import type { StoreKey } from "../../../src/stores/store.ts";
+import { FileSystemStore, recover, type StoreKey } from "../../../mod.ts";
 import { inTempDir } from "../temp_dir.ts";
 import { temporaryFiles } from "./processes.ts";
 
@@ -23,49 +22,80 @@ const KEYS: Record<string, readonly StoreKey[]> = {
   "in the root": ["/0", "/0.tail"],
 };
 
+function read(store: FileSystemStore, keys: readonly StoreKey[]) {
+  return store.read(
+    keys,
+    (values) => Promise.all(keys.map((key) => values.read(key))),
+  );
+}
+
+async function put(
+  store: FileSystemStore,
+  keys: readonly StoreKey[],
+  byte: number,
+  options: { signal?: AbortSignal } = {},
+): Promise<void> {
+  const pending = await store.prepare(keys, options);
+  try {
+    for (const key of keys) await pending.set(key, new Uint8Array([byte]));
+  } catch (error) {
+    await pending.abort(error);
+    throw error;
+  }
+  await pending.commit();
+}
+
 for (const [name, keys] of Object.entries(KEYS)) {
-  Deno.test(`group stores, updates and deletes files with names ${name}`, () =>
+  Deno.test(`FileSystemStore stores, updates and deletes chunks of files with names ${name}`, () =>
     inTempDir(async (folder) => {
-      const group = new FileSystemStore(folder).group(keys[0]!, keys);
-      const read = () =>
-        group.read((values) => Promise.all(keys.map((key) => values.get(key))));
-      await put(group, keys, 1);
-      assertEquals(await read(), keys.map(() => new Uint8Array([1])));
-      await group.lock!((group) => put(group, keys, 2));
-      assertEquals(await read(), keys.map(() => new Uint8Array([2])));
-      await group.delete!();
-      assertEquals(await read(), keys.map(() => undefined));
+      const store = new FileSystemStore(folder);
+      await put(store, keys, 1);
+      assertEquals(await read(store, keys), keys.map(() => Uint8Array.of(1)));
+      await store.update(keys, async (values) => {
+        assertEquals(await values.read(keys[0]!), Uint8Array.of(1));
+        return keys.map(() => Uint8Array.of(2));
+      });
+      assertEquals(await read(store, keys), keys.map(() => Uint8Array.of(2)));
+      await store.update(keys, () => Promise.resolve("keep"));
+      await store.update(keys, () => Promise.resolve("delete"));
+      assertEquals(await read(store, keys), keys.map(() => undefined));
+      await put(store, keys, 3);
+      await store.remove(keys);
+      assertEquals(await read(store, keys), keys.map(() => undefined));
       assertEquals(await temporaryFiles(folder), []);
     }));
 }
 
-Deno.test("groups of one chunk have the same lock, whatever the root of their store is", () =>
+Deno.test("chunks have the same lock, whatever the root of their store is", () =>
   inTempDir(async (folder) => {
     await Deno.mkdir(`${folder}/real/a/c`, { recursive: true });
     await Deno.symlink(`${folder}/real`, `${folder}/link`);
-    const groups = [
-      groupIn(`${folder}/real`, "/a"),
-      groupIn(`${folder}/real/a`, ""),
-      groupIn(`${folder}/link`, "/a"),
-      groupIn(`${folder}/link/a/`, ""),
-      groupIn(`${folder}/real/../real/a`, ""),
-    ];
-    await put(groups[0]!.group, groups[0]!.keys, 0);
+    const places = [
+      ["real", "/a"],
+      ["real/a", ""],
+      ["link", "/a"],
+      ["link/a/", ""],
+      ["real/../real/a", ""],
+    ].map(([root, path]) => ({
+      store: new FileSystemStore(`${folder}/${root}`),
+      keys: ["", ".tail"].map((end) => `${path}/c/0${end}` as StoreKey),
+    }));
+    await put(places[0]!.store, places[0]!.keys, 0);
     const rounds = 10;
-    await Promise.all(groups.map(async ({ group, keys }) => {
+    await Promise.all(places.map(async ({ store, keys }) => {
       for (let i = 0; i < rounds; i++) {
-        await group.lock!(async (group) => {
-          const [first, last] = await group.read((values) =>
-            Promise.all(keys.map((key) => values.get(key)))
+        await store.update(keys, async (values) => {
+          const [first, last] = await Promise.all(
+            keys.map((key) => values.read(key)),
           );
           assertEquals(first, last);
-          await put(group, keys, first![0]! + 1);
+          return keys.map(() => Uint8Array.of(first![0]! + 1));
         });
       }
     }));
-    for (const { group, keys } of groups) {
-      const last = await group.read((values) => values.get(keys[1]!));
-      assertEquals(last, new Uint8Array([rounds * groups.length]));
+    for (const { store, keys } of places) {
+      const [first] = await read(store, keys);
+      assertEquals(first, Uint8Array.of(rounds * places.length));
     }
     assertEquals(await temporaryFiles(`${folder}/real`), []);
   }));
@@ -80,8 +110,8 @@ Deno.test("an aborted write into a new folder leaves its neighbours as they are"
       const controller = new AbortController();
       const { signal } = controller;
       const writing = Promise.allSettled([
-        put(store.group(aborted![0]!, aborted!), aborted!, 1, { signal }),
-        put(store.group(kept![0]!, kept!), kept!, 2),
+        put(store, aborted!, 1, { signal }),
+        put(store, kept!, 2),
       ]);
       for (let turn = 0; turn < i % 40; turn++) await null;
       if (i % 3 > 0) await new Promise((resolve) => setTimeout(resolve, 0));
@@ -91,35 +121,11 @@ Deno.test("an aborted write into a new folder leaves its neighbours as they are"
       if (first!.status === "rejected") {
         assertEquals(first.reason.message, "Aborted");
       }
-      const [size] = await Promise.all(kept!.map((key) => store.size(key)));
-      assertEquals(size, 1);
+      assertEquals((await read(store, kept!))[0], Uint8Array.of(2));
       // All of the aborted chunk is there or nothing.
-      const sizes = await store.group(aborted![0]!, aborted!).read((values) =>
-        Promise.all(aborted!.map((key) => values.size(key)))
-      );
-      assertEquals(new Set(sizes).size, 1);
+      const [a, b] = await read(store, aborted!);
+      assertEquals(a, b);
     }
     assertEquals(await temporaryFiles(folder), []);
     assertEquals((await recover(store)).temporary.files, 0);
   }));
-
-function groupIn(root: string, path: string) {
-  const keys = ["", ".tail"].map((end) => `${path}/c/0${end}` as StoreKey);
-  return { keys, group: new FileSystemStore(root).group(keys[0]!, keys) };
-}
-
-async function put(
-  group: ReturnType<FileSystemStore["group"]>,
-  keys: readonly StoreKey[],
-  byte: number,
-  options: { signal?: AbortSignal } = {},
-): Promise<void> {
-  const writer = await group.write!(options);
-  try {
-    for (const key of keys) await writer.set(key, new Uint8Array([byte]));
-  } catch (error) {
-    await writer.abort(error);
-    throw error;
-  }
-  await writer.close();
-}

@@ -20,10 +20,9 @@ export function keysOf(parts: number): StoreKey[] {
     : [...keys.slice(0, parts - 1), keys[2]!];
 }
 
-/** The bytes of one generation of a chunk. All have the same length, unless sizes tell them apart. */
-export function textOf(generation: string, isSized = false): string {
-  const length = isSized ? 2 + generation.charCodeAt(0) % 16 : 4;
-  return generation.padEnd(length, ".");
+/** The bytes of one generation of a chunk. All have the same length, so that sizes do not tell them apart. */
+export function textOf(generation: string): string {
+  return generation.padEnd(4, ".");
 }
 
 function generationOf(bytes: Uint8Array): string {
@@ -40,12 +39,10 @@ function describe(found: readonly (string | undefined)[]): string {
 export class Programs {
   readonly #code: Code;
   readonly #keys: readonly StoreKey[];
-  readonly #isSized: boolean;
 
-  constructor(code: Code, parts: number, isSized = false) {
+  constructor(code: Code, parts: number) {
     this.#code = code;
     this.#keys = keysOf(parts);
-    this.#isSized = isSized;
   }
 
   /** Replaces the chunk by a generation with the name of the process. */
@@ -114,16 +111,6 @@ export class Programs {
     return describe(found);
   };
 
-  /** Tells generations by their lengths. */
-  readonly size: Program = (environment) =>
-    this.#read(environment, async (values) => {
-      const found = await inTurn(
-        this.#keys,
-        async (key) => (await values.size(key))?.toString(),
-      );
-      return describe(found).replace("generation", "length");
-    });
-
   /** Reads the last part and keeps the version of the first one, of which a range is read twice later. */
   readonly version: Program = async (environment) => {
     const [first, last] = [this.#keys[0]!, this.#keys.at(-1)!];
@@ -162,7 +149,7 @@ export class Programs {
   }
 
   #bytes(generation: string): Uint8Array[] {
-    const text = textOf(generation, this.#isSized);
+    const text = textOf(generation);
     return this.#keys.map(() => new TextEncoder().encode(text));
   }
 }

@@ -16,7 +16,6 @@ export interface Chances {
   readonly failures?: number;
   readonly codes?: readonly string[];
   readonly aborted?: readonly string[];
-  readonly isSized?: boolean;
   readonly isCoarse?: boolean;
   readonly isUnreduced?: boolean;
 }
@@ -39,7 +38,6 @@ export const SCENARIOS: readonly Line[] = [
   line("write a, read", { kills: 1, tries: 3, parts: 3 }),
   line("write a, read", { kills: 1, isUnreduced: true }),
   line("write a, stream", { kills: 1, tries: 3, parts: 3 }),
-  line("write a, size", { kills: 1, isSized: true }),
   line("write a, version", { kills: 1, ticks: 1, isLong }),
   line("write a, read, read", { kills: 1, tries: 0, parts: 3, isLong }),
   line("write a, read", { kills: 1, old: "", tries: 3, parts: 3, isLong }),
@@ -126,7 +124,6 @@ export const SCENARIOS: readonly Line[] = [
   line("write a, write b, read", { kills: 1, isLong }),
   line("write a, write b, read", { ...two, kills: 2, tries: 1, isLong }),
   line("write a, write b, read", { ...two, kills: 1, parts: 3, isLong }),
-  line("write a, write b, size", { ...two, kills: 1, isSized: true, isLong }),
   line("write a, write b, version", { ...two, ticks: 1, isLong }),
   line("delete d, write b, version", { ...two, ticks: 1, isLong }),
   line("delete d, write b, read", { ...two, kills: 1, parts: 3, isLong }),
@@ -150,7 +147,7 @@ function line(cast: string, chances: Chances & { isLong?: boolean }): Line {
 
 /** Explores a scenario in a test. */
 export function testLine(line: Line): void {
-  Deno.test(`FileGroup keeps a chunk whole in all interleavings: ${line.name}`, async () => {
+  Deno.test(`FileSystemStore keeps a chunk whole in all interleavings: ${line.name}`, async () => {
     const { states, steps, problem, trace } = await withSimulatedNames(() =>
       exploreLine(line)
     );
@@ -165,8 +162,8 @@ export async function exploreLine(
   code: Code = CODE,
   mostStates?: number,
 ): Promise<Exploration> {
-  const { parts = 2, old = "0", isSized = false } = chances;
-  const options = { code, parts, cast, old, isSized };
+  const { parts = 2, old = "0" } = chances;
+  const options = { code, parts, cast, old };
   const judge = new Judge(options);
   return await explore({
     ...chances,
