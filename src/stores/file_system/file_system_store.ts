@@ -29,11 +29,10 @@ import {
   splitPath,
 } from "../store_key.ts";
 import { prepareFiles, removeFiles, updateFiles } from "./change_files.ts";
-import { openFiles } from "./open_files.ts";
 import { type FileContext, readFileOf, readFiles } from "./read_files.ts";
 import { recoverFolder } from "./recover_folder.ts";
 import { FileSystemRoot, rememberRoot } from "./root.ts";
-import { FileSystem, hasCode, notFound } from "./system.ts";
+import { FileSystem, hasCode, notFound, openFiles } from "./system.ts";
 
 /**
  * Options of {@linkcode FileSystemStore}.

@@ -16,12 +16,12 @@ import {
   type StoreVersion,
 } from "../store.ts";
 import { journalName, splitPath } from "../store_key.ts";
-import type { OpenFiles } from "./open_files.ts";
 import type { Folders } from "./root.ts";
 import {
   type FileState,
   isSameState,
   type OpenFile,
+  type OpenFiles,
   type System,
 } from "./system.ts";
 
@@ -58,7 +58,7 @@ export async function readFiles<T>(
   const release = taken instanceof Promise ? await taken : taken;
   try {
     const openedAt = context.system.now();
-    const opened = await openFiles(context, keys, options, isLocked);
+    const opened = await openAll(context, keys, options, isLocked);
     const values = new FileSnapshot(keys, opened.files, openedAt, options);
     try {
       const result = await task(values);
@@ -135,7 +135,7 @@ const LONGEST_WAIT = 2_500;
  *
  * @throws {UnfinishedWriteError} If a writer does not come to its end in time.
  */
-async function openFiles(
+async function openAll(
   context: FileContext,
   keys: readonly StoreKey[],
   { signal, name = keys[0]! }: ValuesOptions,

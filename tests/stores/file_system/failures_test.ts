@@ -79,6 +79,30 @@ Deno.test("a write that has begun is a PendingWriteError, and recover or the nex
   }
 });
 
+Deno.test("the journal of a change has the name that the option says, so that others find it", () =>
+  inTempDir(async (root) => {
+    const store = new FileSystemStore(root, {
+      onRecovery: (key) => recovered.push(key),
+    });
+    const recovered: string[] = [];
+    const keys: StoreKey[] = ["/c/0/head", "/c/0.tail"];
+    const change = (byte: number, name: StoreKey) =>
+      store.update(
+        keys,
+        () => Promise.resolve(keys.map(() => Uint8Array.of(byte))),
+        { name },
+      );
+    await refusing(`${root}/c/0.tail`, async () => {
+      await assertRejects(() => change(1, "/c/0"), PendingWriteError);
+    });
+    const journal = `${root}/c/.zarr-parts-tmp-journal-0`;
+    assertEquals((await temporaryFiles(root)).includes(journal), true);
+    assertEquals(recovered, []);
+    await change(2, "/c/0");
+    assertEquals(recovered, ["/c/0"]);
+    assertEquals(await temporaryFiles(root), []);
+  }));
+
 Deno.test("recover keeps a journal that it does not understand, and finishes the others", async () => {
   const line = `${
     JSON.stringify({ chunk: "1", action: "later", files: [] })

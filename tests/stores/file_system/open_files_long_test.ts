@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { OpenFiles } from "../../../src/stores/file_system/open_files.ts";
+import { OpenFiles } from "../../../src/stores/file_system/system.ts";
 import { startProgram } from "../../support/deno_program.ts";
 import { createParts } from "./processes.ts";
 

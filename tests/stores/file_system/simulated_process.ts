@@ -4,13 +4,13 @@
  * Each such point is found once, by running the code anew on the results that led there.
  */
 import { assertEquals } from "@std/assert";
-import { OpenFiles } from "../../../src/stores/file_system/open_files.ts";
 import type { FileContext } from "../../../src/stores/file_system/read_files.ts";
 import type { Folders } from "../../../src/stores/file_system/root.ts";
-import type {
-  FileState,
-  OpenFile,
-  System,
+import {
+  type FileState,
+  type OpenFile,
+  OpenFiles,
+  type System,
 } from "../../../src/stores/file_system/system.ts";
 import { splitPath } from "../../../src/stores/store_key.ts";
 import type { Request, Result, Value } from "./simulated_disk.ts";
