@@ -97,12 +97,12 @@ const SERVERS: [
     true,
     `-${Date.parse(at(-60))}`,
   ],
-  ["young dates", { ...OLD, Date: at(-59) }, "IDi", "IDi", false],
+  ["young dates", { ...OLD, Date: at(-59) }, "IDIDi", "IDIDi", false],
   [
     "young dates beside entity tags",
     { ...OLD, Date: at(-59), ETag: '"1"' },
-    "IDi",
-    "IDi",
+    "IDIDi",
+    "IDIDi",
     false,
   ],
   ["dates of the future", { ...OLD, Date: at(-90) }, "IDi", "IDi", false],
@@ -110,6 +110,7 @@ const SERVERS: [
 
 for (const [name, headers, requests, later, isLasting, tag] of SERVERS) {
   Deno.test(`HttpStore.read asks a server that sends ${name} as often as needed`, async () => {
+    using _clock = fakeClock();
     for (const refusesHead of [false, true]) {
       let letters = "";
       const store = answering((request) => {
@@ -153,6 +154,27 @@ Deno.test("HttpStore.read needs no sequence part where values carry generations"
     (values) => Promise.all([values.read(DATA), values.read("/c/0.header")]),
   );
   assertEquals(requests, 2);
+});
+
+Deno.test("HttpStore.read waits until the index is old enough, and not for one of the future", async () => {
+  for (const [age, waits] of [[0, 2000], [1, 1000], [2, 0], [-1, 0]]) {
+    using clock = fakeClock();
+    const headers = { "Last-Modified": at(0), "Date": at(age!) };
+    const store = answering(() => new Response("x", { headers }));
+    await store.read(KEYS, both);
+    // The order of requests takes turns of the event loop, too.
+    assertEquals(Math.floor(clock.elapsed / 10) * 10, waits);
+  }
+});
+
+Deno.test("HttpStore.readOf waits for an index that was just written, and has it read anew", async () => {
+  using clock = fakeClock();
+  const young = { "Last-Modified": at(0), "Date": at(1) };
+  const { store, methods } = inOrder([young, young]);
+  const version = await versionOf(store, INDEX);
+  assertEquals(await store.readOf(version, DATA, RANGE), undefined);
+  assertEquals(clock.elapsed, 1000);
+  assertEquals(methods, ["GET", "GET"]);
 });
 
 Deno.test("HttpStore.read asks no cache while it waits for the sequence part", async () => {

@@ -37,7 +37,7 @@ async function makeOld(path: string): Promise<void> {
 
 testWith(
   NGINX,
-  "HttpStore reads chunks in parts from nginx without further requests",
+  "HttpStore reads chunks in parts from nginx with one request more",
   (path) =>
     withNginx(path, async (folder, url) => {
       const chunk = new Uint8Array(100).fill(7);
@@ -56,6 +56,7 @@ testWith(
           "GET /c/0.index 200",
           "GET /c/1 404",
           "GET /c/1.index 404",
+          "HEAD /c/0.index 200",
         ],
       );
     }),

@@ -11,9 +11,9 @@ import { assertStoreKey } from "../store_key.ts";
 import {
   connectionError,
   describeRequest,
+  repeat,
   type RetryPolicy,
   StatusError,
-  withRetries,
   xmlText,
 } from "./http_failures.ts";
 
@@ -193,11 +193,13 @@ export class HttpClient implements RequestSender {
         throw error;
       }
     };
-    return await withRetries(
-      this.#policy,
-      options,
-      () => rejectOnAbort(this.#connections.run(attempt), options.signal),
-    );
+    const send = () =>
+      rejectOnAbort(this.#connections.run(attempt), options.signal);
+    try {
+      return await send();
+    } catch (error) {
+      return await repeat(error, this.#policy, options, send);
+    }
   }
 
   async #fetchOnce(

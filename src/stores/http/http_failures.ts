@@ -147,20 +147,15 @@ const LASTING: readonly number[] = [501, 505];
 // Loaded when a request fails, since most programs never need it.
 const loadRetry = /* @__PURE__ */ loadOnce(() => import("p-retry"));
 
-/** Runs a task that sends a request, again while it fails with an error that may pass. */
-export async function withRetries<T>(
+/** Runs a task that sends a request again, while it fails with an error that may pass. */
+export async function repeat<T>(
+  first: unknown,
   policy: RetryPolicy,
   { signal }: StoreOptions,
   task: () => Promise<T>,
 ): Promise<T> {
-  let first: unknown;
-  try {
-    return await task();
-  } catch (error) {
-    signal?.throwIfAborted();
-    if (!isTemporary(error)) throw error;
-    first = error;
-  }
+  signal?.throwIfAborted();
+  if (!isTemporary(first)) throw first;
   const { default: retry } = await loadRetry();
   let tries = 0;
   try {

@@ -13,6 +13,7 @@ import {
   HttpVersion,
   isSameValue,
   tellsVersion,
+  timeToAge,
   type Validators,
   watch,
 } from "./http_values.ts";
@@ -56,6 +57,8 @@ export async function readSnapshot<T>(
   let incompleteTries = 0;
   let isBeingWritten = false;
   let previous: Attempt | undefined;
+  /** A sequence part that was too young, and is old enough by now. */
+  let aged: Validators | undefined;
   for (let tries = 1;; tries++) {
     const hasSequence = !bucket && keys.length > 1;
     const attempt = new Attempt(
@@ -74,7 +77,7 @@ export async function readSnapshot<T>(
       if (outcome.status === "rejected" && isRequestError(outcome.reason)) {
         throw outcome.reason;
       }
-      finding = await attempt.check(hasSequence);
+      finding = await attempt.check(hasSequence, aged);
       const isSame = !isBeingWritten && previous?.agreesWith(attempt);
       if (bucket && isSame && finding === "mixed" && attempt.lacksGeneration) {
         // A program that knows no generations has changed one of the values.
@@ -96,7 +99,10 @@ export async function readSnapshot<T>(
     }
     attempt.abandon(new UnfinishedWriteError(name));
     previous = attempt;
-    if (finding !== "unordered") {
+    if (finding === "too young") {
+      aged = attempt.sequence!;
+      await pause(timeToAge(aged), signal);
+    } else if (finding !== "unordered") {
       await pause(FIRST_PAUSE * 2 ** (tries - 1), signal);
     }
   }
@@ -105,9 +111,15 @@ export async function readSnapshot<T>(
 /**
  * What the responses of an attempt tell about its values: that they are consistent, that
  * only some are present, that they are of several writes, or nothing, since the requests
- * were not ordered.
+ * were not ordered, or the sequence part was stored a moment ago, so that another one may
+ * have the same headers.
  */
-type Finding = "consistent" | "incomplete" | "mixed" | "unordered";
+type Finding =
+  | "consistent"
+  | "incomplete"
+  | "mixed"
+  | "unordered"
+  | "too young";
 
 /** One attempt to read values: sends the requests of a task, and compares their responses. */
 class Attempt implements Snapshot {
@@ -237,8 +249,13 @@ class Attempt implements Snapshot {
     );
   }
 
-  /** Checks whether the values that the task has read are of one write. */
-  async check(hasSequence: boolean): Promise<Finding> {
+  /**
+   * Checks whether the values that the task has read are of one write.
+   *
+   * @param hasSequence Whether writers remove the sequence part first, and store it last.
+   * @param aged A sequence part that is old enough, whatever its date says.
+   */
+  async check(hasSequence: boolean, aged?: Validators): Promise<Finding> {
     if (this.#isContradictory) return "mixed";
     const key = this.#sequenceKey;
     if (this.#seen.size === 0 && this.#hasUnreadVersions) {
@@ -265,8 +282,15 @@ class Attempt implements Snapshot {
     if (!this.#isOrdered) return "unordered";
     const sequence = this.#seen.get(key)!;
     if (!tellsVersion(sequence)) return "consistent";
+    const isAged = aged !== undefined && isSameValue(aged, sequence);
+    if (timeToAge(sequence) > 0 && !isAged) return "too young";
     const again = await this.#askForSequence();
     return isSameValue(sequence, again) ? "consistent" : "mixed";
+  }
+
+  /** What is known of the sequence part. */
+  get sequence(): Validators | undefined {
+    return this.#seen.get(this.#sequenceKey);
   }
 
   /** Whether a value carries no generation. */

@@ -33,10 +33,10 @@ import { readVersion } from "./http_values.ts";
  * The parts of a chunk are of one write if all carry the same
  * `x-amz-meta-zarr-parts-generation`. From servers without it, the part that is stored last
  * is requested first and once more after the others, and `ETag`, `Last-Modified` and length
- * are compared. So two writes can be told apart unless they leave the same `ETag` and the
- * same second in `Last-Modified`, or a cache between answers with an earlier part; and not
- * at all if the server sends neither. What was read from values that are younger than two
- * seconds is not kept.
+ * are compared. If it is younger than two seconds by `Date`, it is waited for, since another
+ * write may have left the same headers; what was read from values that are so young is not
+ * kept. Without `Date`, two writes within one second cannot be told apart, and no writes
+ * without both `ETag` and `Last-Modified`, or if a cache between answers with an earlier part.
  *
  * @example
  * ```ts

@@ -1,5 +1,6 @@
 /** How a value is read over HTTP, and how it is told apart from later ones. */
 import { SizeLimitError } from "../../errors/mod.ts";
+import { pause } from "../../runtime/mod.ts";
 import { rangeStream, toBytes } from "../byte_streams.ts";
 import { redactUrl } from "../describe_store.ts";
 import {
@@ -297,8 +298,11 @@ export interface Validators {
   readonly modified: number | undefined;
   /** The length of the value in bytes, if `Content-Range` tells it. */
   readonly size: number | undefined;
-  /** Whether `Last-Modified` is so close to `Date` that a later value may have the same headers. */
-  readonly isYoung: boolean;
+  /**
+   * The time from `Last-Modified` to `Date` in milliseconds, if the server tells both and no
+   * generation.
+   */
+  readonly age: number | undefined;
 }
 
 function validatorsOf({ headers, contentRange }: HttpResponse): Validators {
@@ -316,9 +320,24 @@ function validatorsOf({ headers, contentRange }: HttpResponse): Validators {
       .replace(/[-;]+(gzip|br|zstd|deflate)"$/, '"'),
     modified,
     size: contentRange.size,
-    isYoung: generation === undefined && modified !== undefined &&
-      served !== undefined && served - modified < LEAST_AGE,
+    age: generation === undefined && modified !== undefined &&
+        served !== undefined
+      ? served - modified
+      : undefined,
   };
+}
+
+/**
+ * The time in milliseconds until a value is old enough. None for one of the future, whose
+ * writer has another clock.
+ */
+export function timeToAge({ age = LEAST_AGE }: Validators): number {
+  return age < 0 ? 0 : Math.max(0, LEAST_AGE - age);
+}
+
+/** Whether a later value may have the same headers. */
+function isYoung(value: Validators | undefined): boolean {
+  return value?.age !== undefined && value.age < LEAST_AGE;
 }
 
 /** Whether a response tells enough to tell later values apart from this one. */
@@ -394,7 +413,7 @@ export class HttpVersion implements StoreVersion {
 
   /** Whether each value of the snapshot can be told apart from all later ones. */
   get isLasting(): boolean {
-    return [...this.#seen.values()].every((value) => !value?.isYoung);
+    return !Array.from(this.#seen.values()).some(isYoung);
   }
 
   get size(): number | undefined {
@@ -404,7 +423,7 @@ export class HttpVersion implements StoreVersion {
   get tag(): string | undefined {
     const value = this.#value;
     if (value?.generation !== undefined) return value.generation;
-    return value === undefined || value.isYoung || !tellsVersion(value)
+    return value === undefined || isYoung(value) || !tellsVersion(value)
       ? undefined
       : `${value.etag?.slice(1, -1) ?? ""}-${value.modified ?? ""}`;
   }
@@ -435,6 +454,11 @@ export class HttpVersion implements StoreVersion {
   ): Promise<boolean> {
     const sequence = this.#sequence!;
     if (this.#value === undefined) {
+      if (timeToAge(sequence) > 0) {
+        // The next snapshot then finds a sequence part that is old enough.
+        await pause(timeToAge(sequence), options.signal);
+        return false;
+      }
       const isKnown = sequence.generation !== undefined ||
         !tellsVersion(sequence) || !this.#seen.has(this.#sequenceKey);
       const again = isKnown
