@@ -288,9 +288,13 @@ export function storeOf(
     if (method) store[name] = method.bind(backend);
   }
   if (backend.list) {
-    store.list = (prefix: StoreKey = "/", options?: StoreOptions) => {
+    store.list = async function* (
+      prefix: StoreKey = "/",
+      options?: StoreOptions,
+    ) {
       assertStorePrefix(prefix);
-      return backend.list!(prefix, options);
+      options?.signal?.throwIfAborted();
+      yield* backend.list!(prefix, options);
     };
   }
   store.toString = toString;

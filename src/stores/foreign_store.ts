@@ -97,6 +97,7 @@ function adapt(store: Store): Backend {
       return Promise.resolve(
         new ForeignValues(
           keys,
+          options.signal,
           (values, check) =>
             change(keys, options, async () => {
               await check?.(source.snapshot(options.signal));
@@ -252,6 +253,7 @@ function cut(
 /** Values of a foreign store, in memory until they are stored. */
 class ForeignValues implements PendingValues {
   readonly #keys: readonly StoreKey[];
+  readonly #signal: AbortSignal | undefined;
   readonly #values = new Map<StoreKey, Uint8Array>();
   readonly #store: (
     values: Uint8Array[],
@@ -260,12 +262,14 @@ class ForeignValues implements PendingValues {
 
   constructor(
     keys: readonly StoreKey[],
+    signal: AbortSignal | undefined,
     store: (
       values: Uint8Array[],
       check: ((values: Snapshot) => Promise<void>) | undefined,
     ) => Promise<void>,
   ) {
     this.#keys = keys;
+    this.#signal = signal;
     this.#store = store;
   }
 
@@ -277,9 +281,11 @@ class ForeignValues implements PendingValues {
   writer(key: StoreKey): ReturnType<PendingValues["writer"]> {
     const pieces: Uint8Array[] = [];
     return Promise.resolve({
-      write(bytes) {
+      // deno-lint-ignore require-await -- so that an aborted signal is a rejection
+      write: async (bytes) => {
+        this.#signal?.throwIfAborted();
         pieces.push(copyBytes(bytes));
-        return Promise.resolve(bytes.length);
+        return bytes.length;
       },
       close: () => {
         this.#values.set(key, joinBytes(pieces));

@@ -36,11 +36,11 @@ export const STORES: Record<
       return Promise.resolve({ ...writable(behind), store, close });
     },
   },
-  "a store with get and set alone": {
-    lacks: ["delete", "list"],
+  "a store of get, set and delete": {
+    lacks: ["list"],
     open() {
       const memory = new MemoryStore();
-      const store = observed(memory, () => {}, ["get", "set"]);
+      const store = observed(memory, () => {}, ["get", "set", "delete"]);
       return Promise.resolve({ ...writable(memory), store });
     },
   },
