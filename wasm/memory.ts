@@ -16,12 +16,9 @@ export const INPUT: usize = 0x20000;
 /** In the module `splitter`: bytes that do not fill a vector of sixteen yet. */
 export const PENDING: usize = 0x20000;
 
-/** In the module `splitter`: what `take`, `finish` and `receive` answer. */
-export const ANSWER: usize = 0x20040;
-
 /** Bytes of a piece in foreign memory that are copied in to be summed up. */
 export const BLOCK: usize = 0x21000;
 export const BLOCK_SIZE: u32 = 0x40000;
 
-/** The table of parts. The windows or the held bytes come after it. */
+/** The table of parts. The windows come after it. */
 export const PARTS: usize = 0x61000;

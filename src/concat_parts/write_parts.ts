@@ -2,12 +2,9 @@ import { describe } from "../errors/mod.ts";
 import {
   assertChunkSize,
   chunkSizes,
-  openNative,
   type Part,
-  refuseLength,
   settingsOf,
-  type Splitter,
-  startSplitter,
+  Splitter,
 } from "../splitter/mod.ts";
 import {
   type Backend,
@@ -137,12 +134,11 @@ class PendingChunks implements PendingValues {
  * as many of them as the parts after the unsized one take.
  */
 class ChunkWriter implements ByteWriter {
-  readonly #settings: ReturnType<typeof settingsOf>;
+  readonly #lastPart: number;
   readonly #splitter: Splitter;
   readonly #open: (part: number) => Promise<ByteWriter>;
   /** The writers of the first parts, as far as their bytes have come. */
   readonly #writers: ByteWriter[] = [];
-  #received = 0;
 
   /** @param open Opens the writer of a part. */
   constructor(
@@ -150,29 +146,22 @@ class ChunkWriter implements ByteWriter {
     key: StoreKey,
     open: (part: number) => Promise<ByteWriter>,
   ) {
-    this.#settings = settingsOf(parts, [chunkSizes(parts)], { key });
-    this.#splitter = startSplitter(this.#settings, openNative, true);
+    this.#lastPart = parts.length - 1;
+    const settings = settingsOf(parts, [chunkSizes(parts)], { key });
+    this.#splitter = new Splitter(settings, true);
     this.#open = open;
   }
 
   async write(bytes: Uint8Array): Promise<number> {
-    this.#received += bytes.length;
-    if (!this.#splitter.take(bytes)) {
-      refuseLength(this.#settings, this.#received, false);
-    }
-    const passed = await this.#pass(bytes);
-    this.#splitter.keep(bytes.subarray(passed));
+    await this.#pass(this.#splitter.take(bytes));
     return bytes.length;
   }
 
   async close(): Promise<void> {
-    if (!this.#splitter.finish()) {
-      refuseLength(this.#settings, this.#received, true);
-    }
-    await this.#pass(new Uint8Array());
+    await this.#pass(this.#splitter.end());
     this.#splitter.release();
     // Parts without bytes are stored, too.
-    await this.#writerOf(this.#settings.parts.length - 1);
+    await this.#writerOf(this.#lastPart);
     for (const writer of this.#writers) await writer.close();
   }
 
@@ -180,22 +169,10 @@ class ChunkWriter implements ByteWriter {
     for (const writer of this.#writers) await writer.abort?.(reason);
   }
 
-  /** Writes the bytes that may go on: first those that were held back. Returns how many bytes of the piece are written. */
-  async #pass(piece: Uint8Array): Promise<number> {
-    const splitter = this.#splitter;
-    const held = splitter.cutInMemory();
-    let end = 0;
-    for (let part = splitter.firstPart; part <= splitter.lastPart; part++) {
-      const start = end;
-      end += splitter.cutLength(part);
-      if (start === end) continue;
-      const writer = await this.#writerOf(part);
-      await writeAll(writer, held.subarray(start, end));
-      if (end <= held.length) continue;
-      const from = Math.max(start, held.length) - held.length;
-      await writeAll(writer, piece.subarray(from, end - held.length));
+  async #pass(cuts: ReturnType<Splitter["take"]>): Promise<void> {
+    for (const { part, bytes } of cuts) {
+      await writeAll(await this.#writerOf(part), bytes);
     }
-    return end - held.length;
   }
 
   async #writerOf(part: number): Promise<ByteWriter> {

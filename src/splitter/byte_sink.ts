@@ -1,7 +1,7 @@
 import { describe } from "../errors/mod.ts";
 import { type ByteWriter, writeAll } from "../stores/mod.ts";
 import { isNodeStream } from "./byte_source.ts";
-import { type Part, storingOrder } from "./splitter.ts";
+import { type Part, storingOrder } from "./parts.ts";
 
 /** The destination of the bytes of one part. */
 export interface ByteSink {

@@ -1,12 +1,5 @@
 import { describe } from "../errors/mod.ts";
-import { nextTurn } from "../runtime/mod.ts";
-import {
-  type ByteReader,
-  fillFrom,
-  isRegularFile,
-  type RegularFile,
-  takeShortcut,
-} from "../stores/mod.ts";
+import { type ByteReader, takeShortcut } from "../stores/mod.ts";
 
 /** Bytes that come piece by piece. */
 export interface ByteSource {
@@ -29,7 +22,7 @@ export function sourceOf(
   if ("getReader" in Object(value)) {
     const stream = value as ReadableStream<Uint8Array>;
     const reader = takeShortcut(stream, "reader");
-    return reader ? readerSource(reader) : new StreamSource(stream);
+    return reader ? new ReaderSource(reader) : new StreamSource(stream);
   }
   if (isNodeStream(value)) {
     throw new TypeError(
@@ -37,7 +30,7 @@ export function sourceOf(
     );
   }
   if (typeof (value as ByteReader | undefined)?.read === "function") {
-    return readerSource(value as ByteReader);
+    return new ReaderSource(value as ByteReader);
   }
   throw new TypeError(
     `Expected a ReadableStream or an object with a "read" method to read from, found ${
@@ -48,12 +41,6 @@ export function sourceOf(
         : ""
     }`,
   );
-}
-
-function readerSource(reader: ByteReader): ByteSource {
-  return isRegularFile(reader)
-    ? new FileSource(reader)
-    : new ReaderSource(reader);
 }
 
 class StreamSource implements ByteSource {
@@ -109,38 +96,6 @@ class ReaderSource implements ByteSource {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     closeReader(this.#reader).catch(() => {});
-  }
-}
-
-/**
- * A file, which is read at once as long as its bytes are at hand. So the bytes of two
- * pieces need no third thread, and a piece is written while the next one is read.
- */
-class FileSource implements ByteSource {
-  readonly fillsWindows = true;
-  readonly #file: RegularFile;
-  #isOpen = true;
-  #isBegun = false;
-
-  constructor(file: RegularFile) {
-    this.#file = file;
-  }
-
-  async next(window: () => Uint8Array): Promise<Uint8Array | undefined> {
-    // Writing the piece before begins first, and other work goes on.
-    if (this.#isBegun && this.#isOpen) await nextTurn();
-    this.#isBegun = true;
-    if (!this.#isOpen) return undefined;
-    const memory = window();
-    const filled = await fillFrom(this.#file, memory, () => this.#isOpen);
-    if (filled < memory.length) this.cancel();
-    return filled > 0 ? memory.subarray(0, filled) : undefined;
-  }
-
-  cancel(): void {
-    if (!this.#isOpen) return;
-    this.#isOpen = false;
-    closeReader(this.#file).catch(() => {});
   }
 }
 

@@ -1,7 +1,3 @@
-import { openNative } from "./native_splitter.ts";
-import type { ChunkPlan, OpenSplitter, Splitter } from "./splitter.ts";
-import { WasmSplitter } from "./wasm_splitter.ts";
-
 /**
  * The engine that splits or joins a chunk: `"native"` TypeScript, the `"wasm"`
  * module, or the faster of them, `"auto"`. The results are the same. Where the runtime
@@ -24,26 +20,44 @@ import { WasmSplitter } from "./wasm_splitter.ts";
  */
 export type EngineName = "auto" | "native" | "wasm";
 
-/**
- * Chooses the engine for a chunk.
- *
- * `"auto"` is `"wasm"` if a checksum is computed, and `"native"` if not. This holds
- * for every kind of source and sink: with a checksum, the module is 2.6 to 6 times as
- * fast. Without one, no engine reads the bytes: both take the same time within
- * 10 %, mostly in favour of `"native"`, which also needs no module to be compiled. The
- * figures are those of `deno task bench kinds`, in `bench/results/kinds.md`.
- *
- * @param hasChecksums Whether checksums are computed.
- */
-export function openerOf(
-  name: EngineName,
-  hasChecksums: boolean,
-): OpenSplitter {
-  const isWasm = name === "wasm" || name === "auto" && hasChecksums;
-  return isWasm ? openWasm : openNative;
+/** What an engine must know of a chunk to cut it. All lengths are in bytes. */
+export interface ChunkPlan {
+  /** The sizes of the parts in their order; infinite for one that is not known yet. */
+  readonly sizes: readonly number[];
+  /** How many of the bytes that came last are always held back. */
+  readonly tail: number;
+  /** Where the bytes begin that are held back to the end; infinite if there are none. */
+  readonly end: number;
 }
 
-/** Starts a splitter of the engine in Wasm, or of the one in TypeScript where the module cannot be used. */
-function openWasm(plan: ChunkPlan): Splitter {
-  return WasmSplitter.open(plan) ?? openNative(plan);
+/**
+ * Cuts one chunk into its parts, or counts the parts that it is joined from, and computes
+ * checksums. An engine never sees more than the lengths of what it does not sum up:
+ * {@linkcode Splitter} moves the bytes, and checks lengths before the engine is told them.
+ */
+export interface Engine {
+  /** Memory of the engine for windows, which it sums up without copying it. Called at most once. */
+  windows(): Uint8Array[];
+  /** Takes the length of the next bytes, and cuts what may go on: from now on from `firstPart` to `lastPart`. */
+  take(length: number): void;
+  /** Ends the present part of a chunk that is joined. */
+  endPart(): void;
+  /** Takes the end of the chunk, and cuts what was held back. */
+  finish(): void;
+  /** The first and the last of the parts to which `take` or `finish` cut bytes. */
+  readonly firstPart: number;
+  readonly lastPart: number;
+  /** How many bytes were cut for a part from `firstPart` to `lastPart`. */
+  cutLength(part: number): number;
+  /** The length of a part so far. */
+  partLength(part: number): number;
+  /** Adds bytes to the checksum of their part. Called for all of them in their order, if at all. */
+  sum(part: number, bytes: Uint8Array): void;
+  /** Returns the CRC32C of each part, once all bytes are summed up. */
+  checksums(): number[];
+  /** Gives the memory back. Neither the engine nor its windows may be used afterwards. */
+  release(): void;
 }
+
+/** Starts an engine for a chunk. */
+export type OpenEngine = (plan: ChunkPlan) => Engine;

@@ -1,3 +1,4 @@
+import { CHECKSUM_SIZE } from "../checksum/mod.ts";
 import { assertPartSize } from "../errors/mod.ts";
 import { nextTurn, rejectOnAbort } from "../runtime/mod.ts";
 import {
@@ -8,16 +9,10 @@ import {
   writeAll,
 } from "../stores/mod.ts";
 import type { ByteSource } from "./byte_source.ts";
-import type { OpenSplitter, Splitter } from "./splitter.ts";
-import {
-  assertStoredChecksum,
-  refuseLength,
-  reportOf,
-  type Settings,
-  type SplitReport,
-  startSplitter,
-} from "./stream_options.ts";
-import { pump } from "./windows.ts";
+import type { OpenEngine } from "./engine.ts";
+import { pump } from "./pump.ts";
+import { type Cut, Splitter } from "./splitter.ts";
+import type { Settings, SplitReport } from "./stream_options.ts";
 
 /** The callbacks of a {@linkcode JoinedSource}. */
 interface JoinOptions {
@@ -41,11 +36,12 @@ interface Piece {
  */
 export class JoinedSource {
   readonly settings: Settings;
-  readonly #engine: OpenSplitter;
+  readonly #engine: OpenEngine;
   readonly #options: JoinOptions;
   #splitter: Splitter | undefined;
   /** The part that is read, and its source once it is open. */
   #part = 0;
+  #partLength = 0;
   #source: ByteSource | undefined;
   #received = 0;
   /**
@@ -53,12 +49,12 @@ export class JoinedSource {
    * a piece is summed up while the next one is read, and waits until then.
    */
   readonly #waiting: Piece[] = [];
-  /** The last piece, until it is summed up. */
-  #unsummed: Uint8Array | undefined;
+  /** The bytes of the last piece, until they are summed up. */
+  #unsummed: Cut[] = [];
   #isEnded = false;
   #cancelled: { readonly reason: unknown } | undefined;
 
-  constructor(settings: Settings, engine: OpenSplitter, options: JoinOptions) {
+  constructor(settings: Settings, engine: OpenEngine, options: JoinOptions) {
     this.settings = settings;
     this.#engine = engine;
     this.#options = options;
@@ -88,11 +84,11 @@ export class JoinedSource {
       const bytes = await reading;
       if (this.#cancelled !== undefined) return undefined;
       if (bytes === undefined) break;
-      this.#unsummed = bytes;
       this.#waiting.push({ bytes, end: this.#received });
       const [first] = this.#waiting;
       const isOnly = this.#waiting.length === 1;
-      if (!isOnly && first!.end <= this.#started().passable()) break;
+      const withheld = this.settings.isVerified ? CHECKSUM_SIZE : 0;
+      if (!isOnly && first!.end <= this.#received - withheld) break;
     }
     return this.#waiting.shift()?.bytes;
   }
@@ -111,7 +107,7 @@ export class JoinedSource {
   }
 
   #started(): Splitter {
-    return this.#splitter ??= startSplitter(this.settings, this.#engine, false);
+    return this.#splitter ??= new Splitter(this.settings, false, this.#engine);
   }
 
   /**
@@ -140,7 +136,7 @@ export class JoinedSource {
         if (!source.fillsWindows && piece.length > 0) return piece;
         filled += piece.length;
         if (filled > 0 && filled === memory!.length) break;
-        if (filled > 0 && window !== undefined && !this.#isWhole(splitter)) {
+        if (filled > 0 && window !== undefined && !this.#isWhole()) {
           break;
         }
       }
@@ -159,45 +155,43 @@ export class JoinedSource {
 
   #take(splitter: Splitter, piece: Uint8Array): void {
     this.#received += piece.length;
-    const answer = splitter.takePart(piece);
-    if (answer === 1) this.#refusePart(splitter);
-    if (answer === 2) refuseLength(this.settings, this.#received, false);
+    this.#partLength += piece.length;
+    const { size = Infinity } = this.settings.parts[this.#part]!;
+    if (this.#partLength > size) this.#assertPartSize();
+    const cuts = splitter.take(piece);
+    if (this.settings.hasChecksums) this.#unsummed.push(...cuts);
     if (piece.length > 0) this.settings.onProgress?.(this.#received);
   }
 
   #endPart(splitter: Splitter): void {
-    if (!splitter.endPart()) this.#refusePart(splitter);
+    this.#assertPartSize();
+    splitter.endPart();
     this.#part++;
+    this.#partLength = 0;
     this.#source = undefined;
   }
 
   /** Whether the part has a size, and all of it has come. */
-  #isWhole(splitter: Splitter): boolean {
-    const { size } = this.settings.parts[this.#part]!;
-    return size === splitter.partLength(this.#part);
+  #isWhole(): boolean {
+    return this.settings.parts[this.#part]!.size === this.#partLength;
   }
 
-  #refusePart(splitter: Splitter): void {
+  #assertPartSize(): void {
     const { keySuffix, size } = this.settings.parts[this.#part]!;
-    const key = this.settings.key + keySuffix;
-    assertPartSize(key, size, splitter.partLength(this.#part));
+    assertPartSize(this.settings.key + keySuffix, size, this.#partLength);
   }
 
   #sumUp(): void {
-    if (this.#unsummed !== undefined) this.#started().sum(this.#unsummed);
-    this.#unsummed = undefined;
+    this.#started().sum(this.#unsummed);
+    this.#unsummed = [];
   }
 
   /** Refuses a chunk that is not right, and reports one that is. */
   #end(): void {
-    const splitter = this.#started();
     this.#isEnded = true;
     this.#sumUp();
-    if (!splitter.endChunk()) {
-      refuseLength(this.settings, this.#received, true);
-    }
-    assertStoredChecksum(this.settings, splitter);
-    this.#options.onReport?.(reportOf(this.settings, splitter));
+    this.#started().end();
+    this.#options.onReport?.(this.#started().report);
   }
 }
 

@@ -1,116 +1,206 @@
-/** The description of a chunk with which a {@linkcode Splitter} starts. */
-export interface ChunkPlan {
-  /** The sizes of the parts in bytes, in their order; `undefined` for a part without one. */
-  readonly sizes: readonly (number | undefined)[];
-  /** The length of the chunk in bytes, if it is known. */
-  readonly total: number | undefined;
-  /** How many of the last bytes are held back until the chunk is checked: 4 for a checksum, or 0. */
-  readonly withheld: number;
-  /** Whether the chunk is cut into its parts, not joined from them. */
-  readonly isSplit: boolean;
+import {
+  assertChecksum,
+  CHECKSUM_SIZE,
+  joinCrc32c,
+  withoutLastFour,
+} from "../checksum/mod.ts";
+import { describe } from "../errors/mod.ts";
+import { copyBytes } from "../runtime/mod.ts";
+import type { ChunkPlan, Engine, OpenEngine } from "./engine.ts";
+import { openNative } from "./native_engine.ts";
+import { assertChunkSize, type Part } from "./parts.ts";
+import type { Settings, SplitReport } from "./stream_options.ts";
+import { Windows } from "./windows.ts";
+
+/** Bytes of one part that go on. */
+export interface Cut {
+  /** The index of the part. */
+  readonly part: number;
+  readonly bytes: Uint8Array;
+  /** Whether the memory is used again, or for another cut, so that it must be copied to be kept. */
+  readonly isLent: boolean;
 }
 
+const NOTHING = new Uint8Array();
+
 /**
- * Splits one chunk into its parts, or joins it from them, for a caller that moves
- * the bytes. The caller says which bytes have come; the splitter counts them,
- * decides which of them may go on, where the parts begin and end, and which bytes
- * are held back, and computes checksums.
+ * Splits one chunk into its parts, or joins it from them, for a caller that moves the
+ * bytes. Lengths are checked here, and the engine decides the cuts.
  *
- * Bytes come in one of two ways: read into `window()`, or as a piece in foreign
- * memory. Of a piece, only bytes that are held back or summed up are copied.
+ * Bytes come in one of two ways: read into `window()`, or as a piece in other memory. Of a
+ * piece, only bytes that are held back are copied.
  */
-export interface Splitter {
-  /**
-   * Returns memory into which the next bytes of the chunk are read, at least
-   * 64 KiB. Bytes read there stay as they are until three more full windows have
-   * been returned, so that they can be summed up and written while others are read.
-   */
-  window(): Uint8Array;
+export class Splitter {
+  readonly #settings: Settings;
+  readonly #engine: Engine;
+  #windows: Windows | undefined;
+  #received = 0;
+  /** The last four bytes that were summed up, as a little-endian number. */
+  #lastFour = 0;
+  #report: SplitReport | undefined;
 
   /**
-   * Takes bytes of a chunk that is split, and cuts those that may go on.
+   * @param isSplit Whether the chunk is cut into its parts, not joined from them.
+   * @param open Starts the engine.
+   */
+  constructor(
+    settings: Settings,
+    isSplit: boolean,
+    open: OpenEngine = openNative,
+  ) {
+    this.#settings = settings;
+    this.#engine = open(isSplit ? splitPlan(settings) : joinPlan(settings));
+  }
+
+  /** Returns memory into which the next bytes of the chunk are read, at least 64 KiB. */
+  window(): Uint8Array {
+    return this.#opened().window();
+  }
+
+  /**
+   * Takes the next bytes, and returns those that may go on. The memory of a piece that is not
+   * the start of `window()` must stay as it is until they have.
    *
-   * @param bytes The next bytes: the start of `window()`, or a piece in other memory.
-   * @returns `false` if the chunk is too long with these bytes.
+   * @throws {PartSizeError} If the chunk is too long with these bytes.
    */
-  take(bytes: Uint8Array): boolean;
-  /** Takes the end of a chunk that is split, and cuts the held bytes; `false` if bytes are missing. */
-  finish(): boolean;
-  /** The first and the last of the parts to which `take` or `finish` cut bytes. */
-  readonly firstPart: number;
-  readonly lastPart: number;
-  /** How many bytes were cut for a part from `firstPart` to `lastPart`. */
-  cutLength(part: number): number;
-  /**
-   * The bytes that were cut and lie in the splitter's memory. They come before those
-   * that were cut from a piece in other memory.
-   */
-  cutInMemory(): Uint8Array;
-  /**
-   * Holds back the last bytes of a piece, which were not cut yet. Bytes in a window stay
-   * where they are, other bytes are copied, and what `cutInMemory` returned before is
-   * no longer valid.
-   */
-  keep(bytes: Uint8Array): void;
+  take(piece: Uint8Array): Cut[] {
+    this.#received += piece.length;
+    this.#assertLength(false);
+    this.#engine.take(piece.length);
+    return this.#cuts(piece);
+  }
+
+  /** Ends the present part of a chunk that is joined. */
+  endPart(): void {
+    this.#engine.endPart();
+  }
 
   /**
-   * Counts bytes of the present part of a chunk that is joined.
+   * Takes the end of the chunk, and returns the bytes that were held back. They are summed
+   * up already.
    *
-   * @param bytes As for `take`.
-   * @returns 0, or 1 if the part is too long with these bytes, or 2 if the chunk is.
+   * @throws {PartSizeError} If bytes are missing.
+   * @throws {ChecksumError} If the chunk does not end with its checksum, where that is verified.
    */
-  takePart(bytes: Uint8Array): number;
-  /** Ends the present part, and goes on with the next one; `false` if bytes are missing. */
-  endPart(): boolean;
-  /** Ends a chunk that is joined; `false` if bytes are missing. */
-  endChunk(): boolean;
-  /** How many bytes of a chunk that is joined may go on, counted from its start. */
-  passable(): number;
+  end(): Cut[] {
+    this.#assertLength(true);
+    this.#engine.finish();
+    const cuts = this.#cuts(NOTHING);
+    this.sum(cuts);
+    const { isVerified, key } = this.#settings;
+    this.#report = this.#settings.hasChecksums
+      ? this.#summedUp()
+      : this.#counted();
+    if (isVerified) {
+      const chunk = key === "" ? "Chunk" : `Chunk ${describe(key)}`;
+      const expected = this.#lastFour >>> 0;
+      const actual = withoutLastFour(this.#report.crc32c!, this.#lastFour);
+      assertChecksum({ expected, actual }, chunk, key);
+    }
+    return cuts;
+  }
 
-  /** Adds bytes that go on to the checksums. Must be called for all of them, in their order. */
-  sum(bytes: Uint8Array): void;
-  /** The CRC32C of the whole chunk. */
-  checksum(): number;
-  /** The checksum that the last four bytes of the chunk hold. */
-  storedChecksum(): number;
-  /** The CRC32C of the bytes before the last four. */
-  computedChecksum(): number;
+  /** Adds bytes that go on to the checksums, if any are computed. All must be added, in their order. */
+  sum(cuts: readonly Cut[]): void {
+    if (!this.#settings.hasChecksums) return;
+    for (const { part, bytes } of cuts) {
+      for (const byte of bytes.subarray(-4)) {
+        this.#lastFour = this.#lastFour >>> 8 | byte << 24;
+      }
+      this.#engine.sum(part, bytes);
+    }
+  }
 
-  /** The length of a part so far, in bytes. */
-  partLength(part: number): number;
-  /** The CRC32C of a part, once `checksum` has been called. */
-  partChecksum(part: number): number;
+  /** The lengths and the checksums of the whole chunk and of its parts, after `end`. */
+  get report(): SplitReport {
+    return this.#report!;
+  }
 
   /** Gives the memory back. Neither the splitter nor its memory may be used afterwards. */
-  release(): void;
+  release(): void {
+    this.#windows?.release();
+    this.#engine.release();
+  }
+
+  #counted(): SplitReport {
+    const parts = this.#settings.parts.map(({ keySuffix }, part) => ({
+      keySuffix,
+      size: this.#engine.partLength(part),
+    }));
+    return { size: this.#received, parts };
+  }
+
+  #summedUp(): SplitReport {
+    const sums = this.#engine.checksums();
+    let crc32c = 0;
+    const counted = this.#counted();
+    const parts = counted.parts.map((report, part) => {
+      crc32c = joinCrc32c(crc32c, sums[part]!, report.size);
+      return { ...report, crc32c: sums[part]! };
+    });
+    return { size: counted.size, crc32c, parts };
+  }
+
+  #opened(): Windows {
+    return this.#windows ??= new Windows(this.#engine.windows());
+  }
+
+  /** @param isWhole Whether the chunk ends here. */
+  #assertLength(isWhole: boolean): void {
+    const { limits, key } = this.#settings;
+    for (const limit of limits) {
+      assertChunkSize(limit, key, this.#received, isWhole);
+    }
+  }
+
+  /** Returns the bytes that the engine cut: first those that were held back, then those of a piece; and holds back its rest. */
+  #cuts(piece: Uint8Array): Cut[] {
+    const engine = this.#engine;
+    const isInWindow = this.#windows?.has(piece) ?? false;
+    if (isInWindow) this.#windows!.hold(piece);
+    const cuts: Cut[] = [];
+    let start = 0;
+    for (let part = engine.firstPart; part <= engine.lastPart; part++) {
+      let length = engine.cutLength(part);
+      for (const held of this.#windows?.pass(length) ?? []) {
+        length -= held.length;
+        // What is held back of a piece may need the window before this is written.
+        const isMoved = !isInWindow && piece.length > 0;
+        const bytes = isMoved ? copyBytes(held) : held;
+        cuts.push({ part, bytes, isLent: !isMoved });
+      }
+      if (length > 0) {
+        const bytes = piece.subarray(start, start + length);
+        // A stream may transfer the memory of the last cut: nothing else of the piece is needed then.
+        start += length;
+        cuts.push({ part, bytes, isLent: part < engine.lastPart });
+      }
+    }
+    if (!isInWindow && start < piece.length) {
+      this.#opened().hold(piece.subarray(start));
+    }
+    return cuts;
+  }
 }
 
-/** An engine: starts a splitter for a chunk. */
-export type OpenSplitter = (plan: ChunkPlan) => Splitter;
-
-/**
- * One part of a chunk, as the metadata of `concat-parts` lists it.
- *
- * @example
- * ```ts
- * import type { Part } from "@zarr-parts/zarr-parts";
- *
- * const data: Part = { keySuffix: "" };
- * const index: Part = { keySuffix: ".index", size: 1604 };
- * ```
- */
-export interface Part {
-  /** The part key is the chunk key followed by this suffix, which may be empty. */
-  readonly keySuffix: string;
-  /**
-   * The length of the part in bytes, from 0 to 2^53−1. A part without a size takes
-   * the bytes that the other parts leave.
-   */
-  readonly size?: number | undefined;
+/** How a chunk is joined: all bytes of a part are counted for it, and none are held back. */
+function joinPlan({ parts }: Settings): ChunkPlan {
+  const sizes = parts.map(({ size }) => size ?? Infinity);
+  return { sizes, tail: 0, end: Infinity };
 }
 
-/** Returns parts in the order in which they are stored: the unsized part first, then the others. */
-export function storingOrder(parts: readonly Part[]): Part[] {
-  const unsized = parts.filter((part) => part.size === undefined);
-  return [...unsized, ...parts.filter((part) => part.size !== undefined)];
+/** How a chunk is cut: while its length is not known, the bytes behind the unsized part are held back. */
+function splitPlan({ parts, chunkSize, isVerified }: Settings): ChunkPlan {
+  const withheld = isVerified ? CHECKSUM_SIZE : 0;
+  const open = parts.findIndex(({ size }) => size === undefined);
+  const sizes = parts.map(({ size }) => size ?? Infinity);
+  const sum = (parts: readonly Part[]) =>
+    parts.reduce((sum, { size = 0 }) => sum + size, 0);
+  const total = open < 0 ? sum(parts) : chunkSize;
+  if (total === undefined) {
+    const tail = Math.max(withheld, sum(parts.slice(open + 1)));
+    return { sizes, tail, end: Infinity };
+  }
+  if (open >= 0) sizes[open] = total - sum(parts);
+  return { sizes, tail: 0, end: total - withheld };
 }

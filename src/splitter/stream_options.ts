@@ -1,17 +1,14 @@
-import { assertChecksum, CHECKSUM_SIZE } from "../checksum/mod.ts";
+import { CHECKSUM_SIZE } from "../checksum/mod.ts";
 import {
   checkOptions,
-  describe,
-  describeAll,
   FUNCTION,
   oneOf,
   type OptionRules,
-  PartSizeError,
   SIGNAL,
   TEXT,
 } from "../errors/mod.ts";
 import type { EngineName } from "./engine.ts";
-import type { OpenSplitter, Part, Splitter } from "./splitter.ts";
+import { assertChunkSize, type ChunkSizes, type Part } from "./parts.ts";
 
 /**
  * Options of `splitStream`.
@@ -217,110 +214,4 @@ export function settingsOf(
     signal,
     onProgress,
   };
-}
-
-/** The least and the greatest number of bytes that a chunk may have, and the reason for messages. */
-interface ChunkSizes {
-  readonly least: number;
-  readonly most: number;
-  readonly reason: string;
-}
-
-/**
- * Returns the lengths that the sizes of parts allow.
- *
- * @throws {TypeError} If more than one part lacks a size.
- */
-export function chunkSizes(parts: readonly Part[]): ChunkSizes {
-  const unsized = parts.filter((part) => part.size === undefined);
-  if (unsized.length > 1) {
-    throw new TypeError(
-      `Cannot tell where the parts ${
-        describeAll(unsized.map((part) => part.keySuffix))
-      } begin: to write, at most one part may lack a size`,
-    );
-  }
-  const least = parts.reduce((sum, part) => sum + (part.size ?? 0), 0);
-  const most = unsized.length === 0 ? least : Infinity;
-  const wanted = `${most === least ? "exactly" : "at least"} ${least}`;
-  return { least, most, reason: `its sized parts take ${wanted}` };
-}
-
-/**
- * Throws if limits do not allow the length of a chunk.
- *
- * @param key The key of the chunk, for the message; may be empty.
- * @param isWhole Whether the chunk ends here. If not, the length may be too small.
- * @throws {PartSizeError} If the length is too large or too small.
- */
-export function assertChunkSize(
-  { least, most, reason }: ChunkSizes,
-  key: string,
-  actual: number,
-  isWhole = true,
-): void {
-  if (actual <= most && (actual >= least || !isWhole)) return;
-  const chunk = key === "" ? "Chunk" : `Chunk ${describe(key)}`;
-  const found = isWhole ? actual : `at least ${actual}`;
-  throw new PartSizeError(`${chunk} is ${found} bytes long, where ${reason}`, {
-    key,
-    expected: actual > most ? most : least,
-    actual,
-  });
-}
-
-/** Starts a splitter for a chunk with these settings. */
-export function startSplitter(
-  { parts, chunkSize, isVerified }: Settings,
-  open: OpenSplitter,
-  isSplit: boolean,
-): Splitter {
-  return open({
-    sizes: parts.map((part) => part.size),
-    total: chunkSize,
-    withheld: isVerified ? CHECKSUM_SIZE : 0,
-    isSplit,
-  });
-}
-
-/** Throws the error for the length of a chunk that a splitter has refused. */
-export function refuseLength(
-  { limits, key }: Settings,
-  length: number,
-  isWhole: boolean,
-): void {
-  for (const limit of limits) assertChunkSize(limit, key, length, isWhole);
-}
-
-/** Throws if the checksum at the end of a chunk is to be verified and is wrong. */
-export function assertStoredChecksum(
-  { isVerified, key }: Settings,
-  splitter: Splitter,
-): void {
-  if (!isVerified) return;
-  const chunk = key === "" ? "Chunk" : `Chunk ${describe(key)}`;
-  const expected = splitter.storedChecksum();
-  const actual = splitter.computedChecksum();
-  assertChecksum({ expected, actual }, chunk, key);
-}
-
-/** Returns the lengths and the checksums that a splitter has counted and computed. */
-export function reportOf(
-  { parts, hasChecksums }: Settings,
-  splitter: Splitter,
-): SplitReport {
-  const checksum = (crc32c: () => number) =>
-    hasChecksums ? { crc32c: crc32c() } : {};
-  const whole = checksum(() => splitter.checksum());
-  let size = 0;
-  const reports = parts.map(({ keySuffix }, part) => {
-    const length = splitter.partLength(part);
-    size += length;
-    return {
-      keySuffix,
-      size: length,
-      ...checksum(() => splitter.partChecksum(part)),
-    };
-  });
-  return { size, ...whole, parts: reports };
 }

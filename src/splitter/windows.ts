@@ -1,146 +1,137 @@
-// The layout of the windows, as in `wasm/windows.ts`.
-const COUNT = 4;
+/** How many windows are in use at once: while one is filled, bytes of the two before it may wait to be summed up or written. */
+export const WINDOW_COUNT = 4;
 /**
- * Twice as many bytes take half as many calls of other threads. A write of 2 MiB or more
- * would have Linux look for 2 MiB of memory in one piece, for which a virtual machine may
- * have to ask its host: that takes up to ten times as long.
+ * How many bytes are read into a window. Twice as many take half as many calls of other
+ * threads. A write of 2 MiB or more would have Linux look for 2 MiB of memory in one piece,
+ * for which a virtual machine may have to ask its host: that takes up to ten times as long.
  */
-const SIZE = 31 * 64 * 1024;
+const SIZE = 30 * 64 * 1024;
+/** Room in front of a window for bytes that are held back, so that they go on in one write with those read behind them. */
+const FRONT = 64 * 1024;
+/** The length of the memory of a window. */
+export const WINDOW_LENGTH = FRONT + SIZE;
+/** A window with less room left than this is full. */
 const LEAST_ROOM = 64 * 1024;
 
-/** The most bytes that can be held back in front of a window. */
-export const MOST_HELD = 256 * 1024;
-
-const STRIDE = MOST_HELD + SIZE;
-
-/** Unused windows for later chunks, which take at most 35 MiB. */
+/** Unused windows for later chunks, which take at most 31 MiB. */
 const idle: Uint8Array[] = [];
-const MOST_IDLE = 4;
+const MOST_IDLE = 16;
 
-/** Windows in memory of JavaScript, which readers fill and writers write from. */
-export class NativeWindows {
-  readonly #memory: Uint8Array;
-  #current = 0;
-  /** The bytes from `heldStart` to `heldEnd` have come and may not go on yet. */
-  heldStart = MOST_HELD;
-  heldEnd = MOST_HELD;
+/** Memory that readers fill and writers write from. Bytes that are held back stay in it. */
+export class Windows {
+  /** Windows of an engine, which are used first, and those of JavaScript. */
+  readonly #given: Uint8Array[];
+  readonly #own: Uint8Array[] = [];
+  /** The windows in use, in the order in which they were filled. */
+  readonly #filled: Uint8Array[] = [];
+  /** Where the next bytes belong in the last of them. */
+  #end = 0;
+  /** The bytes that are held back, in their order. */
+  #held: Uint8Array[] = [];
 
-  constructor() {
-    this.#memory = idle.pop() ?? new Uint8Array(COUNT * STRIDE);
+  /** @param given Memory to use first, each `WINDOW_LENGTH` long. */
+  constructor(given: Uint8Array[]) {
+    this.#given = given;
   }
 
-  /** Whether bytes lie in a window. */
-  has(bytes: Uint8Array): boolean {
-    return bytes.buffer === this.#memory.buffer;
-  }
-
-  /** Returns free memory behind the held bytes, in the next window if this one is full. */
+  /**
+   * Returns free memory, at least 64 KiB. Bytes read there stay as they are until they have
+   * gone on, and three more windows are full.
+   */
   window(): Uint8Array {
-    const end = this.#current * STRIDE + STRIDE;
-    if (end - this.heldEnd >= LEAST_ROOM) {
-      return this.#memory.subarray(this.heldEnd, end);
+    const current = this.#filled.at(-1);
+    if (current === undefined || current.length - this.#end < LEAST_ROOM) {
+      return this.#next().subarray(this.#end);
     }
-    this.#current = (this.#current + 1) % COUNT;
-    const start = this.#current * STRIDE + MOST_HELD;
-    const held = this.heldEnd - this.heldStart;
-    this.#memory.copyWithin(start - held, this.heldStart, this.heldEnd);
-    this.heldStart = start - held;
-    this.heldEnd = start;
-    return this.#memory.subarray(start, start + SIZE);
+    return current.subarray(this.#end);
   }
 
-  /** Takes bytes that were read into the window. */
-  take(length: number): void {
-    this.heldEnd += length;
+  /** Holds bytes back. Those at the start of `window()` stay where they are, others are copied. */
+  hold(bytes: Uint8Array): void {
+    if (bytes.length > 0 && this.has(bytes)) return this.#take(bytes.length);
+    for (let start = 0; start < bytes.length;) {
+      const room = this.window();
+      const piece = bytes.subarray(start, start + room.length);
+      room.set(piece);
+      this.#take(piece.length);
+      start += piece.length;
+    }
   }
 
-  /** Returns the first of the held bytes, which are not held any more. */
-  pass(length: number): Uint8Array {
-    const start = this.heldStart;
-    this.heldStart += length;
-    return this.#memory.subarray(start, this.heldStart);
+  /** Whether bytes lie where the window is filled next. */
+  has(bytes: Uint8Array): boolean {
+    const current = this.#filled.at(-1);
+    return bytes.buffer === current?.buffer &&
+      bytes.byteOffset === current.byteOffset + this.#end;
+  }
+
+  /** Returns the first held bytes, up to a number of them, which are not held any more. */
+  pass(length: number): Uint8Array[] {
+    const passed: Uint8Array[] = [];
+    while (length > 0 && this.#held.length > 0) {
+      const bytes = this.#held[0]!.subarray(0, length);
+      const rest = this.#held[0]!.subarray(bytes.length);
+      if (rest.length > 0) this.#held[0] = rest;
+      else this.#held.shift();
+      passed.push(bytes);
+      length -= bytes.length;
+    }
+    return passed;
   }
 
   /** Gives the memory back. */
   release(): void {
-    if (idle.length < MOST_IDLE) idle.push(this.#memory);
-  }
-}
-
-/** The steps by which {@linkcode pump} passes each piece on. */
-interface Steps<T> {
-  /** Resolves to the next piece, or to `undefined` at the end. */
-  read(): Promise<Uint8Array | undefined>;
-  /** Takes a piece, before the next one is read. */
-  take(piece: Uint8Array): T;
-  /**
-   * Sums up and writes what `take` returned, while the next piece is read. Called in
-   * the order of the pieces. `before` resolves once the previous piece is written, which
-   * must be awaited before writing.
-   */
-  write(taken: T, before: Promise<void>): Promise<void>;
-}
-
-/** A running {@linkcode pump}. */
-interface Pumping {
-  /** Resolves when all pieces are written, and rejects with the first failure, also while `read` stalls. */
-  readonly done: Promise<void>;
-  /** Resolves when the last read and the last write have ended, also after a failure. */
-  readonly settled: Promise<void>;
-}
-
-/**
- * Passes all pieces on: while one is read, the one before is summed up and the one
- * before that is written.
- *
- * @param signal Ends the work with its reason after the piece that is being read.
- */
-export function pump<T>(
-  steps: Steps<T>,
-  signal: AbortSignal | undefined,
-): Pumping {
-  let fail!: (reason: unknown) => void;
-  let finish!: () => void;
-  const done = new Promise<void>((resolve, reject) => {
-    finish = resolve;
-    fail = reject;
-  });
-  let hasFailed = false;
-  let before = Promise.resolve();
-  let writing = before;
-
-  function stop(reason: unknown): void {
-    hasFailed = true;
-    fail(reason);
-  }
-
-  function read(): Promise<Uint8Array | undefined> {
-    const reading = steps.read();
-    reading.catch(() => {}); // Handled once the piece before is written.
-    return reading;
-  }
-
-  async function passAll(): Promise<void> {
-    let reading = read();
-    try {
-      while (true) {
-        const piece = await reading;
-        // A source that was cancelled looks as if it had ended.
-        signal?.throwIfAborted();
-        if (hasFailed || piece === undefined) break;
-        const taken = steps.take(piece);
-        reading = read();
-        before = writing;
-        writing = steps.write(taken, before);
-        writing.catch(stop);
-        await before;
-      }
-      await writing;
-      finish();
-    } catch (error) {
-      stop(error);
-      await Promise.allSettled([reading, before, writing]);
+    for (const memory of this.#own) {
+      if (idle.length < MOST_IDLE) idle.push(memory);
     }
   }
-  return { done, settled: passAll() };
+
+  /** Holds the next bytes of the window. */
+  #take(length: number): void {
+    const { buffer, byteOffset } = this.#filled.at(-1)!;
+    let start = byteOffset + this.#end;
+    this.#end += length;
+    const last = this.#held.at(-1);
+    if (last?.buffer === buffer && last.byteOffset + last.length === start) {
+      this.#held.pop();
+      start = last.byteOffset;
+    }
+    const end = byteOffset + this.#end;
+    this.#held.push(new Uint8Array(buffer, start, end - start));
+  }
+
+  /** Goes on to the next window, with the held bytes in front if they fit there. */
+  #next(): Uint8Array {
+    const length = this.#held.reduce((sum, bytes) => sum + bytes.length, 0);
+    const oldest = length > FRONT ? this.#held[0]! : undefined;
+    const passed = oldest === undefined
+      ? this.#filled.length
+      : this.#filled.findIndex((memory) => isWithin(memory, oldest));
+    const memory = passed >= WINDOW_COUNT
+      ? this.#filled.shift()!
+      : this.#given.shift() ?? this.#allocate();
+    this.#filled.push(memory);
+    this.#end = FRONT;
+    if (0 < length && length <= FRONT) {
+      const front = memory.subarray(FRONT - length, FRONT);
+      let end = 0;
+      for (const bytes of this.#held) {
+        front.set(bytes, end);
+        end += bytes.length;
+      }
+      this.#held = [front];
+    }
+    return memory;
+  }
+
+  #allocate(): Uint8Array {
+    const memory = idle.pop() ?? new Uint8Array(WINDOW_LENGTH);
+    this.#own.push(memory);
+    return memory;
+  }
+}
+
+function isWithin(memory: Uint8Array, bytes: Uint8Array): boolean {
+  const start = bytes.byteOffset - memory.byteOffset;
+  return bytes.buffer === memory.buffer && start >= 0 && start < memory.length;
 }

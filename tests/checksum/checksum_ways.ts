@@ -5,7 +5,7 @@ import {
   joinCrc32c,
 } from "../../src/checksum/crc32c.ts";
 import { WasmCrc32c } from "../../src/checksum/wasm_crc32c.ts";
-import { WasmSplitter } from "../../src/splitter/wasm_splitter.ts";
+import { openWasm } from "../../src/splitter/wasm_engine.ts";
 
 /** The names of all engines. */
 export const ENGINES = [
@@ -20,25 +20,20 @@ export type Checksum = (bytes: Uint8Array, crc: number) => number;
 const wasm = WasmCrc32c.open()!;
 
 /** The checksum that the splitter in Wasm computes of one part, continued by that of bytes before. */
-function crc32cOfSplitter(bytes: Uint8Array, crc: number): number {
-  const splitter = WasmSplitter.open({
-    sizes: [undefined],
-    total: undefined,
-    withheld: 0,
-    isSplit: true,
-  })!;
-  splitter.take(bytes);
-  splitter.sum(bytes);
-  splitter.finish();
-  const checksum = splitter.checksum();
-  splitter.release();
-  return joinCrc32c(crc, checksum, bytes.length);
+function crc32cOfEngine(bytes: Uint8Array, crc: number): number {
+  const engine = openWasm({ sizes: [Infinity], tail: 0, end: Infinity });
+  engine.take(bytes.length);
+  engine.sum(0, bytes);
+  engine.finish();
+  const [checksum] = engine.checksums();
+  engine.release();
+  return joinCrc32c(crc, checksum!, bytes.length);
 }
 
 /** Every way of computing a CRC32C, by the name of its symbol. */
 export const CHECKSUM_WAYS: readonly [string, Checksum][] = [
   ["crc32cByTables", crc32cByTables],
   ["WasmCrc32c", (bytes, crc) => wasm.crc32c(bytes, crc)],
-  ["WasmSplitter.sum", crc32cOfSplitter],
+  ["the engine wasm", crc32cOfEngine],
   ["crc32c", crc32c],
 ];

@@ -1,28 +1,169 @@
-import { assert, assertEquals, assertStrictEquals } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { openNative } from "../../src/splitter/native_splitter.ts";
-import type { ChunkPlan, Splitter } from "../../src/splitter/splitter.ts";
-import {
-  instancesInUse,
-  WasmSplitter,
-} from "../../src/splitter/wasm_splitter.ts";
+import { PartSizeError, type SplitOptions } from "../../mod.ts";
+import type { ChunkPlan, OpenEngine } from "../../src/splitter/engine.ts";
+import { openNative } from "../../src/splitter/native_engine.ts";
+import { chunkSizes } from "../../src/splitter/parts.ts";
+import { type Cut, Splitter } from "../../src/splitter/splitter.ts";
+import { settingsOf } from "../../src/splitter/stream_options.ts";
+import { instancesInUse, openWasm } from "../../src/splitter/wasm_engine.ts";
+import { WINDOW_LENGTH, Windows } from "../../src/splitter/windows.ts";
 import { crc32cOfPeer } from "../checksum/crc32c_oracle.ts";
 import { noise } from "../checksum/noise.ts";
 import { runs } from "../support/runs.ts";
-import { assertSameBytes, joined } from "./oracle.ts";
+import {
+  assertSameBytes,
+  cutSlowly,
+  joined,
+  partsOf,
+  type Sizes,
+  sum,
+  withChecksum,
+} from "./oracle.ts";
 
-const ENGINES: Record<string, (plan: ChunkPlan) => Splitter> = {
+const ENGINES: Record<string, OpenEngine> = {
   native: openNative,
-  wasm: (plan) => WasmSplitter.open(plan)!,
+  wasm: openWasm,
 };
+
+/**
+ * What an engine answers to a plan and a list of lengths that come: for each of them, and
+ * for the end, the bytes cut for each part from the first to the last.
+ */
+const CUTS: [ChunkPlan, number[], [number, number[]][]][] = [
+  // Nothing is held back.
+  [plan([3, 4]), [7], [[0, [3, 4]], [1, [0]]]],
+  [plan([3, 4]), [3, 1, 3], [[0, [3]], [0, [0, 1]], [1, [3]], [1, [0]]]],
+  [plan([0, 2, 0, 0]), [1, 1], [[0, [0, 1]], [1, [1]], [1, [0]]]],
+  [plan([2, Infinity]), [1, 5], [[0, [1]], [0, [1, 4]], [1, [0]]]],
+  // The last two bytes, or four of which the parts take two, are held back.
+  [plan([Infinity, 2], 2), [1, 5], [[0, [0]], [0, [4]], [0, [0, 2]]]],
+  [plan([1, Infinity, 2], 4), [5, 1], [[0, [1]], [0, [0, 1]], [
+    1,
+    [2, 2],
+  ]]],
+  // The length is known, and the last four bytes are held back to the end.
+  [plan([6, 2], 0, 4), [3, 4, 1], [[0, [3]], [0, [1]], [0, [0]], [
+    0,
+    [2, 2],
+  ]]],
+  // Lengths beyond 2^32.
+  [plan([2 ** 40, Infinity]), [2 ** 33, 2 ** 40], [[0, [2 ** 33]], [
+    0,
+    [2 ** 40 - 2 ** 33, 2 ** 33],
+  ], [1, [0]]]],
+];
+
+function plan(sizes: number[], tail = 0, end = Infinity): ChunkPlan {
+  return { sizes, tail, end };
+}
+
+for (const [name, open] of Object.entries(ENGINES)) {
+  for (const [plan, lengths, expected] of CUTS) {
+    Deno.test(`the engine ${name} cuts ${lengths} bytes by ${Deno.inspect(plan)}`, () => {
+      const engine = open(plan);
+      const cuts = (): [number, number[]] => {
+        const { firstPart, lastPart } = engine;
+        const parts = Array.from(
+          { length: lastPart - firstPart + 1 },
+          (_, i) => engine.cutLength(firstPart + i),
+        );
+        return [firstPart, parts];
+      };
+      const found = lengths.map((length) => {
+        engine.take(length);
+        return cuts();
+      });
+      engine.finish();
+      assertEquals([...found, cuts()], expected);
+      engine.release();
+      assertEquals(instancesInUse(), 0);
+    });
+  }
+
+  Deno.test(`the engine ${name} counts the parts of a chunk that is joined`, () => {
+    const engine = open(plan([2, Infinity, 0, Infinity]));
+    const bytes = noise(9);
+    engine.take(1);
+    engine.take(1);
+    engine.endPart();
+    engine.take(7);
+    for (let i = 0; i < 3; i++) engine.endPart();
+    engine.sum(0, bytes.subarray(0, 2));
+    engine.sum(1, bytes.subarray(2, 4));
+    engine.sum(1, bytes.subarray(4));
+    engine.finish();
+    assertEquals([0, 1, 2, 3].map((i) => engine.partLength(i)), [2, 7, 0, 0]);
+    assertEquals(engine.checksums(), [
+      crc32cOfPeer(bytes.subarray(0, 2)),
+      crc32cOfPeer(bytes.subarray(2)),
+      ...[0, 0],
+    ]);
+    engine.release();
+  });
+
+  Deno.test(`a splitter with the engine ${name} cuts, holds back, counts and sums up as slices of the chunk do`, () => {
+    fc.assert(
+      fc.property(cases, (item) => assertSplit(open, item)),
+      { numRuns: runs(400) },
+    );
+    assertEquals(instancesInUse(), 0);
+  });
+
+  Deno.test(`a splitter with the engine ${name} holds back long tails`, () => {
+    for (const tail of [60_000, 65_537, 700_000, 5 * WINDOW_LENGTH]) {
+      for (const usesWindows of [false, true]) {
+        assertSplit(open, {
+          sizes: [3, undefined, tail],
+          rest: 800_000,
+          isKnown: false,
+          crc32c: "compute",
+          pieces: [1_000_000, 1, 30_001],
+          usesWindows,
+        });
+      }
+    }
+    assertEquals(instancesInUse(), 0);
+  });
+
+  Deno.test(`a splitter with the engine ${name} refuses one byte too many, and the end one byte too early`, () => {
+    const refused: [Sizes, SplitOptions, number][] = [
+      [[3, 4], {}, 7],
+      [[3, undefined], { chunkSize: 9 }, 9],
+      [[undefined], { chunkSize: 4, crc32c: "verify" }, 4],
+    ];
+    for (const [sizes, options, length] of refused) {
+      for (const pieces of [[length + 1], [length, 1]]) {
+        const long = splitterOf(open, sizes, options);
+        for (const piece of pieces.slice(0, -1)) {
+          long.take(new Uint8Array(piece));
+        }
+        const last = new Uint8Array(pieces.at(-1)!);
+        const error = assertThrows(() => long.take(last), PartSizeError);
+        assertEquals([error.expected, error.actual], [length, length + 1]);
+        long.release();
+      }
+      const short = splitterOf(open, sizes, options);
+      short.take(new Uint8Array(length - 1));
+      const error = assertThrows(() => short.end(), PartSizeError);
+      assertEquals([error.expected, error.actual], [length, length - 1]);
+      short.release();
+    }
+    const open5 = splitterOf(open, [3, undefined, 2], {});
+    open5.take(new Uint8Array(4));
+    assertThrows(() => open5.end(), PartSizeError);
+    open5.release();
+    assertEquals(instancesInUse(), 0);
+  });
+}
 
 /** A chunk, its parts, and how its bytes come. */
 interface Case {
-  readonly sizes: (number | undefined)[];
-  /** The length of the unsized part; without an unsized part, bytes too many or too few. */
+  readonly sizes: Sizes;
+  /** The length of the unsized part. */
   readonly rest: number;
   readonly isKnown: boolean;
-  readonly withheld: number;
+  readonly crc32c: NonNullable<SplitOptions["crc32c"]>;
   /** The lengths of the pieces, repeated, and whether they are read into windows. */
   readonly pieces: number[];
   readonly usesWindows: boolean;
@@ -37,9 +178,9 @@ const cases: fc.Arbitrary<Case> = fc.record({
         ? [...sized, 5]
         : (sized as (number | undefined)[]).toSpliced(unsized, 0, undefined),
   ),
-  rest: fc.oneof(fc.nat(9), fc.nat(20_000)),
+  rest: fc.oneof(fc.integer({ min: 4, max: 9 }), fc.nat(20_000)),
   isKnown: fc.boolean(),
-  withheld: fc.constantFrom(0, 4),
+  crc32c: fc.constantFrom("none", "compute", "verify"),
   pieces: fc.array(fc.oneof(fc.nat(9), fc.nat(5000)), {
     minLength: 1,
     maxLength: 5,
@@ -47,242 +188,90 @@ const cases: fc.Arbitrary<Case> = fc.record({
   usesWindows: fc.boolean(),
 });
 
-function sumOf(numbers: readonly (number | undefined)[]): number {
-  return numbers.reduce<number>((sum, number) => sum + (number ?? 0), 0);
+function splitterOf(open: OpenEngine, sizes: Sizes, options: SplitOptions) {
+  const { parts } = partsOf(sizes);
+  return new Splitter(
+    settingsOf(parts, [chunkSizes(parts)], options),
+    true,
+    open,
+  );
 }
 
-function lengthOf({ sizes, rest }: Case): number {
-  const sized = sumOf(sizes);
-  return sizes.includes(undefined) ? sized + rest : sized;
-}
-
-/** The parts, lengths and checksums that a splitter gives, by moving bytes as `splitStream` does. */
-function split(open: (plan: ChunkPlan) => Splitter, item: Case) {
-  const { sizes, isKnown, withheld, pieces, usesWindows } = item;
-  const length = lengthOf(item);
-  const chunk = noise(length);
-  const splitter = open({
-    sizes,
-    total: isKnown ? length : undefined,
-    withheld,
-    isSplit: true,
+/** Splits a chunk by moving bytes as `splitStream` does, and compares all that can be seen with slices of the chunk. */
+function assertSplit(open: OpenEngine, item: Case): void {
+  const { sizes, isKnown, crc32c, pieces, usesWindows } = item;
+  const length = sum(sizes) + (sizes.includes(undefined) ? item.rest : 0);
+  const isVerified = crc32c === "verify" && length >= 4;
+  const chunk = isVerified ? withChecksum(noise(length - 4)) : noise(length);
+  const splitter = splitterOf(open, sizes, {
+    crc32c: isVerified || crc32c !== "verify" ? crc32c : "none",
+    ...isKnown && { chunkSize: length },
   });
-  const parts = sizes.map((): Uint8Array[] => []);
-  const tail = sizes.slice(sizes.indexOf(undefined) + 1);
-  const heldBack = Math.max(withheld, sumOf(tail));
+  const withheld = isVerified ? 4 : 0;
+  const behind = sum(sizes.slice(sizes.indexOf(undefined) + 1));
   const isTotalKnown = isKnown || !sizes.includes(undefined);
-  const last = parts.length - 1;
-
+  const parts = sizes.map((): Uint8Array[] => []);
   let gone = 0;
-  function collect(piece: Uint8Array) {
-    const inMemory = splitter.cutInMemory().slice();
-    let cut = 0;
-    for (let part = splitter.firstPart; part <= splitter.lastPart; part++) {
-      cut += splitter.cutLength(part);
-    }
-    assert(splitter.lastPart <= last);
-    const ofPiece = piece.slice(0, cut - inMemory.length);
-    const bytes = joined([inMemory, ofPiece]);
-    gone += cut;
-    splitter.sum(bytes);
-    splitter.keep(piece.subarray(ofPiece.length));
-    let start = 0;
-    for (let part = splitter.firstPart; part <= splitter.lastPart; part++) {
-      parts[part]!.push(
-        bytes.subarray(start, start += splitter.cutLength(part)),
-      );
+  function collect(cuts: Cut[]): void {
+    for (const { part, bytes } of cuts) {
+      gone += bytes.length;
+      parts[part]!.push(bytes.slice());
     }
   }
-
   for (let start = 0, i = 0; start < length; i++) {
-    const end = Math.min(length, start + pieces[i % pieces.length]!);
-    let piece = chunk.slice(start, end);
+    const room = usesWindows ? splitter.window().length : Infinity;
+    const end = Math.min(
+      length,
+      start + Math.min(pieces[i % pieces.length]!, room),
+    );
+    let piece: Uint8Array = chunk.slice(start, end);
     if (usesWindows) {
       const window = splitter.window();
       window.set(piece);
-      piece = window.subarray(0, piece.length) as typeof piece;
+      piece = window.subarray(0, piece.length);
     }
-    assert(splitter.take(piece));
-    collect(piece);
+    const cuts = splitter.take(piece);
+    splitter.sum(cuts);
+    collect(cuts);
     start = end;
     // No byte is held back longer than it must be.
-    assertEquals(
-      gone,
-      Math.max(
-        0,
-        isTotalKnown ? Math.min(end, length - withheld) : end - heldBack,
-      ),
-    );
+    const held = isTotalKnown
+      ? Math.max(0, withheld - (length - end))
+      : Math.max(withheld, behind);
+    assertEquals(gone, Math.max(0, end - held));
   }
-  const isLongEnough = splitter.finish();
-  if (isLongEnough) collect(new Uint8Array());
-  const checksum = splitter.checksum();
-  const result = {
-    isLongEnough,
-    parts: parts.map(joined),
-    lengths: sizes.map((_, part) => splitter.partLength(part)),
-    checksums: sizes.map((_, part) => splitter.partChecksum(part)),
-    checksum,
-    stored: splitter.storedChecksum(),
-    computed: splitter.computedChecksum(),
-  };
-  splitter.release();
-  return result;
-}
-
-/** The same, by slices of the chunk. */
-function splitSlowly(item: Case) {
-  const chunk = noise(lengthOf(item));
-  let end = 0;
-  const parts = item.sizes.map((size = item.rest) =>
-    chunk.slice(end, end += size)
-  );
-  const last = chunk.subarray(-4);
-  return {
-    isLongEnough: chunk.length >= item.withheld,
-    parts,
-    lengths: parts.map(({ length }) => length),
-    checksums: parts.map(crc32cOfPeer),
-    checksum: crc32cOfPeer(chunk),
-    stored: last.length < 4 ? undefined : new DataView(
-      last.buffer,
-      last.byteOffset,
-    ).getUint32(0, true),
-    computed: crc32cOfPeer(chunk.subarray(0, -4)),
-  };
-}
-
-function assertSame(
-  { parts, ...actual }: ReturnType<typeof split>,
-  { parts: expectedParts, ...expected }: ReturnType<typeof splitSlowly>,
-): void {
-  // Fewer than four bytes hold no checksum.
-  if (expected.stored === undefined) {
-    actual = { ...actual, computed: expected.computed };
-    expected = { ...expected, stored: actual.stored };
-  }
-  assertEquals(actual as unknown, expected);
+  collect(splitter.end());
+  const { parts: reports, ...whole } = splitter.report;
+  const expected = cutSlowly(chunk, sizes);
   for (const [i, part] of parts.entries()) {
-    assertSameBytes(part, expectedParts[i]!, `part ${i}`);
+    assertSameBytes(joined(part), expected[i]!, `part ${i}`);
   }
+  const hasChecksums = crc32c === "compute" || isVerified;
+  const reportOf = (bytes: Uint8Array) => ({
+    size: bytes.length,
+    ...hasChecksums && { crc32c: crc32cOfPeer(bytes) },
+  });
+  assertEquals(whole, reportOf(chunk));
+  for (const [i, { keySuffix: _, ...report }] of reports.entries()) {
+    assertEquals(report, reportOf(expected[i]!));
+  }
+  splitter.release();
 }
 
-for (const [name, open] of Object.entries(ENGINES)) {
-  Deno.test(`the engine ${name} cuts, holds back, counts and sums up as slices of the chunk do`, () => {
-    fc.assert(
-      fc.property(cases, (item) => {
-        const actual = split(open, item);
-        const expected = splitSlowly(item);
-        if (!expected.isLongEnough) {
-          assertStrictEquals(actual.isLongEnough, false);
-          return;
-        }
-        assertSame(actual, expected);
-      }),
-      { numRuns: runs(400) },
-    );
-    assertStrictEquals(instancesInUse(), 0);
-  });
-
-  Deno.test(`the engine ${name} holds back tails that its memory must grow for, and moves them`, () => {
-    for (const tail of [60_000, 100_000, 262_144, 262_145, 700_000]) {
-      for (const usesWindows of [false, true]) {
-        const item: Case = {
-          sizes: [3, undefined, tail],
-          rest: 800_000,
-          isKnown: false,
-          withheld: 4,
-          pieces: [65_536, 1, 30_001],
-          usesWindows,
-        };
-        assertSame(split(open, item), splitSlowly(item));
-      }
-    }
-    assertStrictEquals(instancesInUse(), 0);
-  });
-
-  Deno.test(`the engine ${name} refuses one byte too many, and the end one byte too early`, () => {
-    const plans: [ChunkPlan, number][] = [
-      [{ sizes: [3, 4], total: undefined, withheld: 0, isSplit: true }, 7],
-      [{ sizes: [3, undefined], total: 9, withheld: 0, isSplit: true }, 9],
-      [{ sizes: [undefined], total: 4, withheld: 4, isSplit: true }, 4],
-    ];
-    for (const [plan, length] of plans) {
-      for (const isInOne of [true, false]) {
-        const long = open(plan);
-        if (!isInOne) assert(long.take(new Uint8Array(length)));
-        assertEquals(
-          long.take(new Uint8Array(isInOne ? length + 1 : 1)),
-          false,
-        );
-        long.release();
-        const short = open(plan);
-        assert(short.take(new Uint8Array(length - 1)));
-        assertEquals(short.finish(), false);
-        short.release();
-      }
-    }
-    const least = open({
-      sizes: [3, undefined, 2],
-      total: undefined,
-      withheld: 0,
-      isSplit: true,
-    });
-    least.take(new Uint8Array(4));
-    assertEquals(least.finish(), false);
-    least.release();
-  });
-
-  Deno.test(`the engine ${name} counts the parts of a chunk that is joined`, () => {
-    const splitter = open({
-      sizes: [2, undefined, 0, undefined],
-      total: undefined,
-      withheld: 4,
-      isSplit: false,
-    });
-    const bytes = noise(9);
-    assertEquals(splitter.takePart(bytes.subarray(0, 1)), 0);
-    assertEquals(splitter.endPart(), false); // One byte is missing.
-    assertEquals(splitter.takePart(bytes.subarray(1, 2)), 0);
-    assertEquals(splitter.passable(), 0);
-    assert(splitter.endPart());
-    assertEquals(splitter.takePart(bytes.subarray(2, 9)), 0);
-    assertEquals(splitter.passable(), 5);
-    assert(splitter.endPart());
-    assert(splitter.endPart());
-    assert(splitter.endPart());
-    splitter.sum(bytes);
-    assert(splitter.endChunk());
-    assertEquals(splitter.passable(), 9);
-    assertEquals(splitter.checksum(), crc32cOfPeer(bytes));
-    assertEquals([0, 1, 2, 3].map((part) => splitter.partLength(part)), [
-      ...[2, 7, 0, 0],
-    ]);
-    assertEquals([0, 1, 2, 3].map((part) => splitter.partChecksum(part)), [
-      crc32cOfPeer(bytes.subarray(0, 2)),
-      crc32cOfPeer(bytes.subarray(2)),
-      ...[0, 0],
-    ]);
-    splitter.release();
-
-    const small = open({
-      sizes: [2, undefined],
-      total: 3,
-      withheld: 0,
-      isSplit: false,
-    });
-    assertEquals(small.takePart(new Uint8Array(3)), 1); // The part is too long.
-    small.release();
-    const long = open({
-      sizes: [2, undefined],
-      total: 3,
-      withheld: 0,
-      isSplit: false,
-    });
-    assertEquals(long.takePart(new Uint8Array(2)), 0);
-    assert(long.endPart());
-    assertEquals(long.endChunk(), false); // The chunk is too short.
-    assertEquals(long.takePart(new Uint8Array(2)), 2); // The chunk is too long.
-    long.release();
-  });
-}
+Deno.test("windows are filled again when three others are full, and not while their bytes are held", () => {
+  const windows = new Windows([]);
+  const memories: ArrayBufferLike[] = [];
+  const fill = (holds: boolean) => {
+    const window = windows.window();
+    memories.push(window.buffer);
+    windows.hold(window);
+    if (!holds) assert(windows.pass(window.length).length > 0);
+  };
+  for (let i = 0; i < 8; i++) fill(false);
+  assertEquals(new Set(memories).size, 4);
+  assertEquals(memories.slice(4), memories.slice(0, 4));
+  for (let i = 0; i < 6; i++) fill(true);
+  // Three windows in flight before the six that are held.
+  assertEquals(new Set(memories.slice(-9)).size, 9);
+  windows.release();
+});

@@ -45,7 +45,8 @@ for (const engine of ENGINES) {
         const { kept, memories } = await splitAndKeep(CHUNK, options);
         // Other bytes pass through the same memory.
         await splitAndKeep(OTHER, options);
-        assert(memories.size <= 4, `${memories.size} memories`);
+        // Four windows, and one more for the bytes that are held back.
+        assert(memories.size <= 5, `${memories.size} memories`);
         const expected = cutSlowly(CHUNK, SIZES);
         for (const [part, pieces] of kept.entries()) {
           assertSameBytes(joined(pieces), expected[part]!);

@@ -15,9 +15,9 @@ import { crc32cBitByBit, crc32cOfPeer } from "../checksum/crc32c_oracle.ts";
 export type Sizes = readonly (number | undefined)[];
 
 /** The size of the memory that the engines give to readers at once. */
-export const WINDOW = 31 * 64 * 1024;
+export const WINDOW = 30 * 64 * 1024;
 /** The most bytes that are held back in front of a window. */
-export const MOST_HELD = 256 * 1024;
+export const MOST_HELD = 64 * 1024;
 
 /** Parts with the given sizes and the key suffixes `.0`, `.1` and so on. */
 export function partsOf(sizes: Sizes): ConcatParts {

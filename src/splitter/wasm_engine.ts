@@ -1,0 +1,189 @@
+import { compileModule } from "../checksum/mod.ts";
+import type { ChunkPlan, Engine } from "./engine.ts";
+import { openNative } from "./native_engine.ts";
+import { WASM_BINARY } from "./splitter_wasm.ts";
+import { WINDOW_COUNT, WINDOW_LENGTH } from "./windows.ts";
+
+/** Starts the engine in Wasm, or the one in TypeScript where the module cannot be used. */
+export function openWasm(plan: ChunkPlan): Engine {
+  const instance = idle.pop() ?? newInstance();
+  if (instance === undefined) return openNative(plan);
+  const windowStart = instance.exports.begin(plan.sizes.length);
+  if (windowStart === 0) return openNative(plan);
+  return new WasmEngine(instance, plan, windowStart);
+}
+
+class WasmEngine implements Engine {
+  readonly #instance: WasmInstance;
+  readonly #parts: number;
+  readonly #windowStart: number;
+
+  constructor(
+    instance: WasmInstance,
+    { sizes, tail, end }: ChunkPlan,
+    windowStart: number,
+  ) {
+    inUse++;
+    this.#instance = instance;
+    this.#parts = sizes.length;
+    this.#windowStart = windowStart;
+    instance.refresh();
+    for (let part = 0; part < sizes.length; part++) {
+      instance.numbers[instance.table + 4 * part] = sizes[part]!;
+    }
+    instance.exports.start(tail, end);
+  }
+
+  windows(): Uint8Array[] {
+    const instance = this.#instance;
+    if (!instance.reach(this.#windowStart + WINDOW_COUNT * WINDOW_LENGTH)) {
+      return [];
+    }
+    return Array.from({ length: WINDOW_COUNT }, (_, i) => {
+      const start = this.#windowStart + i * WINDOW_LENGTH;
+      return instance.bytes.subarray(start, start + WINDOW_LENGTH);
+    });
+  }
+
+  take(length: number): void {
+    this.#instance.exports.take(length);
+  }
+
+  endPart(): void {
+    this.#instance.exports.endPart();
+  }
+
+  finish(): void {
+    this.#instance.exports.finish();
+  }
+
+  get firstPart(): number {
+    return this.#instance.exports.firstPart.value;
+  }
+
+  get lastPart(): number {
+    return this.#instance.exports.part.value;
+  }
+
+  partLength(part: number): number {
+    return this.#column(part, 1);
+  }
+
+  cutLength(part: number): number {
+    return this.#column(part, 2);
+  }
+
+  sum(part: number, bytes: Uint8Array): void {
+    const { exports, bytes: memory } = this.#instance;
+    const { length } = bytes;
+    if (bytes.buffer === memory.buffer) {
+      return exports.sum(part, bytes.byteOffset, length);
+    }
+    const block = exports.block.value;
+    const most = exports.blockSize.value;
+    for (let start = 0; start < length; start += most) {
+      const end = Math.min(start + most, length);
+      memory.set(length <= most ? bytes : bytes.subarray(start, end), block);
+      exports.sum(part, block, end - start);
+    }
+  }
+
+  checksums(): number[] {
+    this.#instance.exports.endSums();
+    return Array.from(
+      { length: this.#parts },
+      (_, part) => this.#column(part, 3),
+    );
+  }
+
+  release(): void {
+    inUse--;
+    const { bytes } = this.#instance;
+    if (bytes.length <= MOST_MEMORY && idle.length < MOST_IDLE) {
+      idle.push(this.#instance);
+    }
+  }
+
+  #column(part: number, column: number): number {
+    const { numbers, table } = this.#instance;
+    return numbers[table + 4 * part + column]!;
+  }
+}
+
+/** The exports of `wasm/splitter.ts`, where the functions are described. Lengths and addresses are in bytes. */
+interface SplitterExports {
+  readonly memory: WebAssembly.Memory;
+  readonly table: { readonly value: number };
+  readonly block: { readonly value: number };
+  readonly blockSize: { readonly value: number };
+  readonly firstPart: { readonly value: number };
+  readonly part: { readonly value: number };
+  begin(parts: number): number;
+  start(tail: number, end: number): void;
+  take(length: number): void;
+  endPart(): void;
+  finish(): void;
+  sum(part: number, from: number, length: number): void;
+  endSums(): void;
+}
+
+const PAGE = 64 * 1024;
+
+/** An instance of the module, and its memory as JavaScript sees it. */
+class WasmInstance {
+  readonly exports: SplitterExports;
+  bytes!: Uint8Array;
+  numbers!: Float64Array;
+  /** The index of the table in `numbers`. */
+  readonly table: number;
+
+  constructor(module: WebAssembly.Module) {
+    const { exports } = new WebAssembly.Instance(module);
+    this.exports = exports as unknown as SplitterExports;
+    this.table = this.exports.table.value / 8;
+    this.refresh();
+  }
+
+  /** Makes the memory reach at least so far, which detaches views of it; `false` if there is no memory. */
+  reach(end: number): boolean {
+    const missing = Math.ceil((end - this.bytes.length) / PAGE);
+    try {
+      if (missing > 0) this.exports.memory.grow(missing);
+    } catch {
+      return false;
+    }
+    this.refresh();
+    return true;
+  }
+
+  /** Makes new views of the memory if it has grown, which detaches the old ones. */
+  refresh(): void {
+    const { buffer } = this.exports.memory;
+    if (this.bytes?.buffer === buffer) return;
+    this.bytes = new Uint8Array(buffer);
+    this.numbers = new Float64Array(buffer);
+  }
+}
+
+/** Unused instances of the module for later chunks, which take at most 38 MiB. */
+const idle: WasmInstance[] = [];
+const MOST_IDLE = 4;
+let inUse = 0;
+/** The memory of an instance with windows and a table of up to a thousand parts. An instance with more memory is not used again. */
+const MOST_MEMORY = 0x950000;
+
+/** Returns how many instances are in use, for tests. */
+export function instancesInUse(): number {
+  return inUse;
+}
+
+/** Creates an instance, or returns `undefined` where the module cannot be compiled or has no memory. */
+function newInstance(): WasmInstance | undefined {
+  const module = compileModule(WASM_BINARY);
+  if (module === undefined) return undefined;
+  try {
+    return new WasmInstance(module);
+  } catch {
+    return undefined;
+  }
+}
