@@ -268,7 +268,7 @@ async function split(
  *
  * @param hasChecksums Whether checksums are computed.
  */
-function openerOf(name: EngineName, hasChecksums: boolean): OpenEngine {
+export function openerOf(name: EngineName, hasChecksums: boolean): OpenEngine {
   const isWasm = name === "wasm" || name === "auto" && hasChecksums;
   return isWasm ? openWasm : openNative;
 }

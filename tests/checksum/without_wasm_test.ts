@@ -35,7 +35,7 @@ for (
   Deno.test(`crc32c and all engines are native where ${lacking} is lacking, and print nothing`, async () => {
     const result = await printed(lacking);
     assertStrictEquals(result.hasWasmChecksum, false);
-    assertEquals(result.engines, ["NativeSplitter"]);
+    assertEquals(result.engines, ["NativeEngine"]);
     assertChecksums(result);
   });
 }
@@ -43,6 +43,6 @@ for (
 Deno.test("crc32c and the engine wasm use Wasm where nothing is lacking, without any permission", async () => {
   const result = await printed("nothing");
   assertStrictEquals(result.hasWasmChecksum, true);
-  assertEquals(result.engines, ["NativeSplitter", "WasmSplitter"]);
+  assertEquals(result.engines, ["NativeEngine", "WasmEngine"]);
   assertChecksums(result);
 });
