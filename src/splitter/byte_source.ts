@@ -114,12 +114,18 @@ class ReaderSource implements ByteSource {
   }
 }
 
+/** The synchronous methods of a file of Deno. */
+interface SyncFile {
+  readSync(memory: Uint8Array): number | null;
+  statSync(): { readonly isFile: boolean };
+}
+
 /**
  * Returns the synchronous `read` of a regular file of Deno. Reading any other file at once,
  * such as a pipe or a terminal, may wait for another program.
  */
 function syncReadOf(reader: ByteReader) {
-  const { readSync, statSync } = reader as Partial<Deno.FsFile>;
+  const { readSync, statSync } = reader as Partial<SyncFile>;
   if (readSync === undefined || statSync === undefined) return undefined;
   try {
     return statSync.call(reader).isFile ? readSync.bind(reader) : undefined;
