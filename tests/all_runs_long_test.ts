@@ -38,4 +38,5 @@ await import("./threads/copy_elements_test.ts");
 await import("./views/plain_view_listing_test.ts");
 await import("./views/plain_view_test.ts");
 await import("./views/plain_view_writing_test.ts");
+await import("./zarrita/get_sharded_property_test.ts");
 await import("./zarrita/operations_property_test.ts");

@@ -371,6 +371,24 @@ Deno.test("a thread does not count as dead while the calling thread is stopped",
   assertEquals(seen.workers, 1);
 });
 
+Deno.test("a thread may work for longer than its timeout, chunk by chunk", async () => {
+  let latest = Promise.resolve();
+  const { pool, seen } = fakePool((_, { work }) => {
+    const time = new Promise((resolve) =>
+      latest.then(() => setTimeout(resolve, 30))
+    );
+    latest = time.then(work);
+  }, { timeout: 100 });
+  using _ = pool;
+  const runs = Array.from({ length: 4 }, () => run(pool));
+  for (let i = 0; i < 8; i++) {
+    await runs.shift();
+    runs.push(run(pool)); // So that the thread always has work.
+  }
+  await Promise.all(runs);
+  assertEquals(seen.workers, 1);
+});
+
 Deno.test("new ThreadPool refuses wrong options", () => {
   const refused: [unknown, typeof Error, string][] = [
     [{ threads: -1 }, RangeError, "threads"],

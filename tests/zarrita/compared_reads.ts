@@ -1,15 +1,13 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import * as zarr from "zarrita";
-import { FileSystemStore, type Store } from "../../mod.ts";
+import type { Store } from "../../mod.ts";
 import { LEAST_BYTES } from "../../src/zarrita/get_sharded.ts";
 import {
   getSharded,
   type GetShardedOptions,
-  type ThreadPool,
   withZarrParts,
 } from "../../zarrita.ts";
-import { inTempDir } from "../stores/temp_dir.ts";
 import { countedPool } from "../threads/counted_pool.ts";
 import { randomNumbers } from "./elements.ts";
 import { type Selection, selectionsOf } from "./selections.ts";
@@ -368,63 +366,5 @@ export async function compareWithPools(numRuns: number): Promise<void> {
     assert(seen.codecs.size > 10, [...seen.codecs].join());
   } finally {
     for (const { threads } of pools) threads[Symbol.dispose]();
-  }
-}
-
-/** Compares reads of any arrays without threads, and by threads of one call, with those of zarrita. */
-export async function compareWithNumbers(numRuns: number): Promise<void> {
-  await fc.assert(
-    fc.asyncProperty(
-      anyCase,
-      fc.constantFrom(0, 0, 0, 1, 2),
-      fc.constantFrom(undefined, true, false),
-      async (given, threads, shared) => {
-        const memory = await storeArray(given.stored, {
-          seed: given.seed,
-          isAbsent: absence(given),
-        });
-        await memory.set("/zarr.json", documentOf(given.read));
-        const array = await openArray(memory);
-        await compare({ zarr: array, threads: array }, given, {
-          threads,
-          shared,
-        });
-      },
-    ),
-    { numRuns },
-  );
-}
-
-/** Compares reads of files by threads with those of zarrita. */
-export async function compareFiles(numRuns: number): Promise<void> {
-  const { threads, counts } = countedPool({ threads: 2 });
-  try {
-    await fc.assert(
-      fc.asyncProperty(anyCase, async (given) => {
-        const memory = await storeArray(given.stored, {
-          seed: given.seed,
-          isAbsent: absence(given),
-        });
-        await memory.set("/zarr.json", documentOf(given.read));
-        await inTempDir(async (folder) => {
-          const files = new FileSystemStore(folder);
-          for await (const key of memory.list()) {
-            await files.set(key, (await memory.get(key))!);
-          }
-          const array = await openArray(files);
-          await compare(
-            { zarr: array, threads: array },
-            given,
-            { threads: threads as ThreadPool },
-          );
-        });
-      }),
-      { numRuns },
-    );
-    assertEquals(counts.failures, []);
-    assertEquals(counts.done, counts.jobs);
-    assert(counts.jobs > 0 || numRuns < ENOUGH_RUNS);
-  } finally {
-    threads[Symbol.dispose]();
   }
 }

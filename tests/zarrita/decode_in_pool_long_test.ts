@@ -10,14 +10,10 @@ import type { Store } from "../../mod.ts";
 import {
   getSharded,
   setSharded,
-  ThreadPool,
+  type ThreadPool,
   withZarrParts,
 } from "../../zarrita.ts";
-import {
-  countedPool,
-  STARTED,
-  startProgramOf,
-} from "../threads/counted_pool.ts";
+import { countedPool } from "../threads/counted_pool.ts";
 import {
   assertSameRead,
   openArray,
@@ -153,19 +149,6 @@ for (const [name, stored] of Object.entries(DECODED_HERE)) {
   });
 }
 
-Deno.test("withZarrParts with a pool: threads decode chunks of 32 KiB", async () => {
-  const store = await storeArray({
-    ...IMAGE,
-    dataType: "uint8",
-    shape: [32 * 1024],
-    chunkShapes: [[32 * 1024]],
-  });
-  const { threads, counts } = countedPool({ threads: 1 });
-  using _ = threads;
-  await zarr.get(await openArray(store, "", inPool(threads)));
-  assertEquals(counts.done, 1);
-});
-
 Deno.test("withZarrParts with a pool: stores keep their bytes, and reads share no elements", async () => {
   const stored = await storeArray(IMAGE);
   const map = new Map<string, Uint8Array>();
@@ -237,52 +220,6 @@ Deno.test("withZarrParts with a pool: damage is the error of zarrita, with the k
     assertEquals(String(errors[0]!.cause), String(errors[1]!.cause));
     assertEquals(counts.failures.length, 1);
   }
-});
-
-Deno.test("withZarrParts with a pool: the calling thread decodes if the pool has no threads, or none can be started", async () => {
-  const store = await storeArray(IMAGE);
-  const expected = await zarr.get(await openArray(store));
-  using none = new ThreadPool({ threads: 0 });
-  assertSameRead(
-    await zarr.get(await openArray(store, "", inPool(none))),
-    expected,
-  );
-
-  const { Worker } = globalThis;
-  const asked: unknown[] = [];
-  globalThis.Worker = class {
-    constructor(url: unknown) {
-      asked.push(url);
-      throw new Error("No workers here");
-    }
-  } as never;
-  try {
-    using threads = new ThreadPool({ threads: 2 });
-    const array = await openArray(store, "", inPool(threads));
-    assertSameRead(await zarr.get(array), expected);
-    assertEquals(asked.length, 1);
-  } finally {
-    globalThis.Worker = Worker;
-  }
-});
-
-Deno.test("withZarrParts with a pool: a thread that ends, or a pool that was disposed, fails the read", async () => {
-  const store = await storeArray(IMAGE);
-  const { threads } = countedPool(
-    { threads: 1 },
-    () =>
-      startProgramOf(
-        STARTED + "onmessage = () => { throw new Error('Killed') };",
-      ),
-  );
-  using _ = threads;
-  const array = await openArray(store, "", inPool(threads));
-  await assertRejects(() => zarr.get(array), Error, "Killed");
-
-  const disposed = new ThreadPool({ threads: 1 });
-  const other = await openArray(store, "", inPool(disposed));
-  disposed[Symbol.dispose]();
-  await assertRejects(() => zarr.get(other), TypeError, "disposed");
 });
 
 Deno.test("withZarrParts takes its options as a store extension, too", async () => {

@@ -144,26 +144,6 @@ Deno.test("zarr.withConsolidatedMetadata over withZarrParts lists the nodes, and
   assertEquals(Array.from(read.data as Uint8Array), numbers(12, changes));
 });
 
-Deno.test("setSharded and zarr.set write through withZarrParts into both file system stores", async () => {
-  for (const Files of [FileSystemStore, ZarritaFiles]) {
-    await inTempDir(async (folder) => {
-      const store = withZarrParts(new Files(folder));
-      const document = encodeJson(shardedMetadata());
-      await store.set("/zarr.json", document);
-      const array = await zarr.open(store, { kind: "array" });
-      assert(array.is("uint8"));
-      await setSharded(zarr, array, null, row(...numbers(12)));
-      await zarr.set(array, [zarr.slice(3, 6)], 50);
-      const anew = withZarrParts(new FileSystemStore(folder));
-      const read = await zarr.get(await zarr.open(anew, { kind: "array" }));
-      assertEquals(
-        Array.from(read.data as Uint8Array),
-        numbers(12, { 3: 50, 4: 50, 5: 50 }),
-      );
-    });
-  }
-});
-
 registerCodecs(zarr.registry);
 
 const CODECS = {
@@ -243,23 +223,6 @@ for (const [name, codecs] of Object.entries(CODECS)) {
   }
 }
 
-Deno.test("zarr.get names the undecodable chunk of each concurrent read, and none of another array", async () => {
-  const { stored } = await garbage(CODECS.crc32c, "plain");
-  await stored.set("/a/c/1", countingBytes(21, 1));
-  const store = withZarrParts(stored);
-  const array = await zarr.open(zarr.root(store).resolve("a"), {
-    kind: "array",
-  });
-  const options = { signal: new AbortController().signal };
-  const errors = await Promise.all(
-    [3, 1, 3].map((c) => failure(array.getChunk([c], options))),
-  );
-  assertEquals(
-    errors.map((error) => error.chunkPath),
-    ["/a/c/3", "/a/c/1", "/a/c/3"],
-  );
-});
-
 Deno.test("zarr.open returns an instance of zarrita's Array, with its members", async () => {
   const { stored } = await garbage(CODECS.zstd, "in shards");
   const root = zarr.root(withZarrParts(stored)).resolve("a");
@@ -273,33 +236,6 @@ Deno.test("zarr.open returns an instance of zarrita's Array, with its members", 
   assert(array.is("uint8"));
   assertEquals(array.resolve("c/0").path, "/a/c/0");
   assertEquals((await array.getChunk([0])).data, new Uint8Array(2));
-});
-
-Deno.test("zarr.open returns an array that names its chunks once, however often its store is wrapped and extended", async () => {
-  const { stored, key } = await garbage(CODECS.crc32c, "plain");
-  let calls = 0;
-  const counting = zarr.defineArrayExtension((array) => ({
-    getChunk(coordinates: number[]) {
-      calls++;
-      return array.getChunk(coordinates);
-    },
-  }));
-  for (const extensions of [0, 1, 2]) {
-    const arrayExtensions = Array(extensions).fill(counting);
-    const extend = zarr.defineStoreExtension(() => ({ arrayExtensions }));
-    for (const wraps of [1, 2, 3]) {
-      let store = withZarrParts(extend(stored) as never);
-      for (let i = 1; i < wraps; i++) store = withZarrParts(store) as never;
-      const root = zarr.root(store).resolve("a");
-      const array = await zarr.open(root, { kind: "array" });
-      calls = 0;
-      const error = await failure(array.getChunk([3]));
-      assertEquals(error.chunkPath, key, `${wraps} wraps`);
-      assertEquals(error.message.split(key).length, 2);
-      assertEquals(calls, extensions);
-      assertEquals(array.shape, [12]);
-    }
-  }
 });
 
 Deno.test("withZarrParts adds no keys to the errors of arrays of Zarr v2", async () => {

@@ -1,24 +1,11 @@
-import {
-  assert,
-  assertEquals,
-  assertInstanceOf,
-  assertRejects,
-} from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import * as zarr from "zarrita";
-import {
-  createArrayChunks,
-  MemoryStore,
-  type Store,
-  type StoreKey,
-} from "../../mod.ts";
+import type { MemoryStore, Store, StoreKey } from "../../mod.ts";
 import { LEAST_BYTES } from "../../src/zarrita/get_sharded.ts";
 import { getSharded } from "../../zarrita.ts";
-import { IN_PARTS } from "../support/in_parts.ts";
-import { arrayMetadata } from "../support/metadata.ts";
 import { observed } from "../support/observed_store.ts";
 import { countedPool } from "../threads/counted_pool.ts";
-import { anyElements, chunkOf } from "./elements.ts";
 import {
   assertSameRead,
   named,
@@ -178,54 +165,6 @@ Deno.test("getSharded reads damaged arrays like zarr.get, or throws the same err
     assert(counts.failures.length > 20);
     assert(counts.done > 500);
     assert(counts.workers <= 2, "damage has ended a thread");
-  } finally {
-    threads[Symbol.dispose]();
-  }
-});
-
-/** An array in parts, and its elements. */
-async function inParts(): Promise<MemoryStore> {
-  const store = new MemoryStore();
-  const metadata = arrayMetadata({
-    shape: [40],
-    chunk_grid: { name: "regular", configuration: { chunk_shape: [10] } },
-    data_type: "uint8",
-    ...IN_PARTS,
-    codecs: [{ name: "bytes" }, { name: "gzip", configuration: { level: 1 } }, {
-      name: "crc32c",
-    }],
-  });
-  await createArrayChunks(store, "", metadata);
-  const array = await openArray(store);
-  const value = chunkOf(anyElements("uint8", 40, 1), "uint8", [40]);
-  await zarr.set(array as never, null, value as never);
-  return store;
-}
-
-Deno.test("getSharded throws the errors of zarr.get for parts that are missing or damaged", async () => {
-  const { threads } = countedPool({ threads: 2 });
-  try {
-    const whole = await inParts();
-    const keys = (await Array.fromAsync(whole.list("/c"))).sort();
-    assertEquals(keys.length, 8);
-    for (const key of keys) {
-      for (const change of ["delete", "cut", "flip"]) {
-        const store = await inParts();
-        const value = (await store.get(key))!.slice();
-        value[0]! ^= 1;
-        if (change === "delete") await store.delete(key);
-        else {
-          await store.set(key, change === "cut" ? value.subarray(1) : value);
-        }
-        const array = await openArray(store);
-        const expected = await outcomeOf(() => zarr.get(array as never));
-        const found = await outcomeOf(() =>
-          getSharded(zarr, array as never, null, { threads })
-        );
-        assert("error" in expected);
-        assertSameOutcome(found, expected);
-      }
-    }
   } finally {
     threads[Symbol.dispose]();
   }
@@ -475,21 +414,5 @@ Deno.test("getSharded reads each chunk of one state while shards are replaced", 
     }
     assert(replaced > 100);
     assertEquals(seen, new Set([1, 2]));
-  });
-});
-
-Deno.test("getSharded names a codec that nobody has as zarr.get does", async () => {
-  await withArray(async ({ threads, store }) => {
-    const document = new TextDecoder().decode(await store.get("/zarr.json"));
-    const unknown = document.replace('"gzip"', '"no_such_codec"');
-    await store.set("/zarr.json", new TextEncoder().encode(unknown));
-    const array = await openArray(store);
-    const expected = await outcomeOf(() => zarr.get(array as never));
-    const found = await outcomeOf(() =>
-      getSharded(zarr, array as never, null, { threads })
-    );
-    assert("error" in expected);
-    assertInstanceOf(expected.error, Error);
-    assertSameOutcome(found, expected);
   });
 });

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import * as zarr from "zarrita";
 import {
   crc32c,
@@ -10,7 +10,7 @@ import {
 import { LEAST_BYTES } from "../../src/zarrita/get_sharded.ts";
 import { getSharded, type ThreadPool } from "../../zarrita.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
-import { countedPool, STARTED, withPool } from "../threads/counted_pool.ts";
+import { countedPool, withPool } from "../threads/counted_pool.ts";
 import {
   assertSameRead,
   named,
@@ -24,80 +24,6 @@ LEAST_BYTES.toUse = 0;
 
 const BYTES = named("bytes", { endian: "little" });
 const GZIP = named("gzip", { level: 1 });
-const BLOSC = named("blosc", {
-  cname: "lz4",
-  clevel: 5,
-  shuffle: 1,
-  blocksize: 0,
-});
-const ZSTD = named("zstd", { level: 1, checksum: true });
-
-/** Chunks of 128 KiB of noise, whose encoded bytes are about as long. */
-const LARGE: Stored = {
-  shape: [512, 520],
-  dataType: "uint16",
-  chunkShapes: [[512, 512], [256, 256]],
-  codecs: [],
-};
-
-for (
-  const [name, codecs] of Object.entries({
-    gzip: [BYTES, GZIP],
-    zstd: [BYTES, ZSTD],
-    "zstd twice": [BYTES, ZSTD, ZSTD],
-    "swapped bytes": [named("bytes", { endian: "big" })],
-    "zstd and a predictor": [named("imagecodecs_delta"), BYTES, ZSTD],
-    blosc: [
-      BYTES,
-      named("blosc", { cname: "zstd", clevel: 1, shuffle: 1, blocksize: 0 }),
-    ],
-    "blosc twice": [BYTES, BLOSC, BLOSC],
-    "LZ4 and blosc": [BYTES, named("numcodecs.lz4"), BLOSC],
-    "blosc and a filter": [named("numcodecs.delta"), BYTES, BLOSC],
-  })
-) {
-  Deno.test(`getSharded returns elements that later reads do not change, with ${name}`, async () => {
-    const memory = await storeArray({ ...LARGE, codecs });
-    const plain = await storeArray({
-      ...LARGE,
-      codecs,
-      chunkShapes: [[256, 256]],
-    });
-    await withPool(
-      countedPool({ threads: 2 }),
-      ({ threads, counts }) =>
-        inTempDir(async (folder) => {
-          const files = new FileSystemStore(folder);
-          for await (const key of memory.list()) {
-            await files.set(key, (await memory.get(key))!);
-          }
-          const map = new Map<string, Uint8Array>();
-          for await (const key of memory.list()) {
-            map.set(key, (await memory.get(key))!);
-          }
-          const expected = await zarr.get(await openArray(memory) as never);
-          const reads: unknown[] = [];
-          for (let round = 0; round < 2; round++) {
-            for (const store of [memory, files, map, plain]) {
-              const array = await openArray(store);
-              for (const shared of [true, false]) {
-                const options = { threads, shared };
-                reads.push(
-                  ...await Promise.all([
-                    getSharded(zarr, array as never, null, options),
-                    getSharded(zarr, array as never, null, options),
-                  ]),
-                );
-              }
-            }
-          }
-          for (const read of reads) assertSameRead(read, expected);
-          assertEquals(counts.failures, []);
-          assertEquals(counts.jobs, reads.length * 6);
-        }),
-    );
-  });
-}
 
 /** A store that returns its own memory, and views of it, with the methods of zarrita's stores. */
 function ownMemoryStore(
@@ -302,38 +228,6 @@ Deno.test("getSharded has no more chunks in memory than its option says", async 
         });
       }
     }
-  }
-});
-
-Deno.test("getSharded requests no more while its threads are busy", async () => {
-  const chunkBytes = 4 * 8;
-  const stored = { ...SMALL, chunkShapes: [[2, 4]] };
-  const { requests, store } = counting(await storeArray(stored));
-  const array = await openArray(store);
-  const blocked = countedPool({ threads: 2 }, () =>
-    new Worker(
-      URL.createObjectURL(
-        new Blob([STARTED + "onmessage = () => {};"]),
-      ),
-      { type: "module" },
-    ));
-  const { threads } = blocked;
-  try {
-    const reading = getSharded(zarr, array as never, null, {
-      threads,
-      memory: 10 * 2 * chunkBytes,
-    });
-    const rejected = assertRejects(() => reading, TypeError, "disposed");
-    for (let last = -1; last !== requests.size;) {
-      last = requests.size;
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-    assert(requests.size > 0 && requests.size <= 10, `${requests.size}`);
-    threads[Symbol.dispose]();
-    await rejected;
-    assert(requests.size <= 11, `${requests.size} after the failure`);
-  } finally {
-    threads[Symbol.dispose]();
   }
 });
 

@@ -140,28 +140,6 @@ Deno.test("getSharded reads arrays of Zarr v2, of numbers and of texts of a fixe
     }
   }));
 
-Deno.test("getSharded reads an array without dimensions, and arrays of one chunk", () =>
-  withPool(countedPool({ threads: 2 }), async (pool) => {
-    for (const shape of [[], [1], [1, 1]]) {
-      for (const isAbsent of [false, true]) {
-        const ones = shape.map(() => 1);
-        for (const chunkShapes of [[ones], [ones, ones]]) {
-          const stored = await storeArray({
-            shape,
-            dataType: "float64",
-            chunkShapes,
-            codecs: [BYTES, GZIP],
-            fill: "-0.0",
-          }, { isAbsent: () => isAbsent });
-          const array = await openArray(stored);
-          const selections = [null, shape.map(() => 0), shape.map(() => null)];
-          const done = await compare(pool, array, selections);
-          if (shape.length === 0 || isAbsent) assertEquals(done, 0);
-        }
-      }
-    }
-  }));
-
 Deno.test("getSharded reads chunks at the end of the array that lack the rows outside of it", () =>
   withPool(countedPool({ threads: 2 }), async (pool) => {
     const columns = 3;
@@ -287,40 +265,6 @@ Deno.test("getSharded gives threads the numbers of codecs that zarrita has", asy
     }
     assertEquals(counts.failures, []);
     assertEquals(counts.jobs, documents.length * 6);
-  } finally {
-    threads[Symbol.dispose]();
-  }
-});
-
-Deno.test("getSharded tells threads of arrays with other codecs apart", async () => {
-  const { threads, counts } = countedPool({ threads: 1 });
-  const formats: Stored[] = [
-    STORED,
-    { ...STORED, dataType: "uint64" },
-    { ...STORED, codecs: [named("bytes", { endian: "big" }), GZIP] },
-    {
-      ...STORED,
-      codecs: [named("transpose", { order: [1, 0] }), BYTES, GZIP],
-    },
-    { ...STORED, chunkShapes: [[4, 4], [4, 1]] },
-    { ...STORED, chunkShapes: [[4, 4], [1, 4]] },
-    { ...STORED, codecs: [BYTES, GZIP, named("crc32c")] },
-  ];
-  try {
-    const arrays = await Promise.all(
-      formats.map(async (stored) => await openArray(await storeArray(stored))),
-    );
-    const reads = await Promise.all(
-      [...arrays, ...arrays].map((array) =>
-        getSharded(zarr, array as never, null, { threads })
-      ),
-    );
-    for (const [i, read] of reads.entries()) {
-      const array = arrays[i % arrays.length]!;
-      assertSameRead(read, await zarr.get(array as never));
-    }
-    assertEquals(counts.failures, []);
-    assertEquals(counts.workers, 1);
   } finally {
     threads[Symbol.dispose]();
   }

@@ -7,63 +7,10 @@ import {
   MetadataError,
   openArrayChunks,
 } from "../../mod.ts";
-import {
-  type CodecRegistry,
-  registerCodecs,
-  setSharded,
-  withZarrParts,
-} from "../../zarrita.ts";
+import { registerCodecs, setSharded, withZarrParts } from "../../zarrita.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { encodeJson, readJson, utf8 } from "../support/documents.ts";
 import { shardedMetadata, shardedStore, sharding } from "./sharded_array.ts";
-
-const REGISTRY_EXPECTED = "Expected the module of zarrita or its registry";
-
-Deno.test("registerCodecs accepts only zarrita and its registry", () => {
-  registerCodecs(zarr);
-  registerCodecs(zarr.registry);
-  const load = () => Promise.resolve({});
-  const registry = new Map([["bytes", load]]);
-  registerCodecs({ registry });
-  // Without zarrita's zstd, browsers would have none.
-  const withZstd = new Map([["bytes", load], ["zstd", load]]);
-  registerCodecs(withZstd);
-  const needZstd = [...withZstd.keys()].filter((name) => !registry.has(name));
-  assertEquals(
-    new Set(needZstd),
-    new Set([
-      "zstd",
-      "numcodecs.zstd",
-      "imagecodecs_zstd",
-      "blosc",
-      "numcodecs.blosc",
-    ]),
-  );
-  assertEquals([...registry.keys()].every((name) => withZstd.has(name)), true);
-  assertEquals(registry.has("gzip") && registry.has("crc32c"), true);
-  for (
-    const [argument, message] of [
-      [undefined, `${REGISTRY_EXPECTED}, found undefined`],
-      [null, `${REGISTRY_EXPECTED}, found null`],
-      ["zarrita", `${REGISTRY_EXPECTED}, found "zarrita"`],
-      [
-        { get: zarr.get },
-        `${REGISTRY_EXPECTED}, found an object with the members "get"`,
-      ],
-      [{ registry: undefined }, `${REGISTRY_EXPECTED}, found undefined`],
-      [
-        new Map(),
-        'Expected the registry of zarrita, found one without the codec "bytes"',
-      ],
-    ] as const
-  ) {
-    const error = assertThrows(
-      () => registerCodecs(argument as unknown as CodecRegistry),
-      TypeError,
-    );
-    assertEquals(error.message, message);
-  }
-});
 
 Deno.test("withZarrParts advises which store to construct", () => {
   for (

@@ -1,17 +1,11 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import * as zarr from "zarrita";
-import { ChecksumError, createArrayChunks, MemoryStore } from "../../mod.ts";
+import { createArrayChunks, MemoryStore } from "../../mod.ts";
 import { registerCodecs, setSharded, withZarrParts } from "../../zarrita.ts";
 import { encodeJson, groupMetadata } from "../support/documents.ts";
 import { arrayMetadata } from "../support/metadata.ts";
 import { withoutVersions } from "../support/without_versions.ts";
-import {
-  openIn,
-  row,
-  shardedMetadata,
-  shardedStore,
-  sharding,
-} from "./sharded_array.ts";
+import { openIn, row, shardedMetadata, sharding } from "./sharded_array.ts";
 
 registerCodecs(zarr.registry);
 
@@ -101,42 +95,6 @@ Deno.test("setSharded keeps elements that others wrote into partly changed inner
   assertEquals(Array.from(data), [1, 2, 3, 9]);
 });
 
-Deno.test("withZarrParts reads present values that another wrapper has read before", async () => {
-  const stored = await shardedStore();
-  assertEquals((await elements(withZarrParts(stored))).slice(0, 2), [1, 2]);
-  const damaged = (await stored.get("/c/0"))!;
-  damaged[damaged.length - 9]! ^= 1;
-  await stored.set("/c/0", damaged);
-  await assertRejects(() => elements(withZarrParts(stored)), ChecksumError);
-  await stored.delete("/c/0");
-  assertEquals((await elements(withZarrParts(stored))).slice(0, 2), [0, 0]);
-});
-
-Deno.test("withZarrParts reads what another wrapper of the same store writes", async () => {
-  const stored = new MemoryStore();
-  await createArrayChunks(stored, "", shardedMetadata());
-  const [one, other] = [await openIn(stored), await openIn(stored)];
-  const expected = new Array(12).fill(0);
-  for (const [i, at] of [3, 0, 11, 2, 5, 1].entries()) {
-    const writer = [one, other][i % 2]!;
-    expected[at] = 50 + i;
-    if (i % 3 === 0) await setSharded(zarr, writer, [at], 50 + i);
-    else await zarr.set(writer, [at], 50 + i);
-    for (const array of [one, other]) {
-      assertEquals(Array.from((await zarr.get(array)).data), expected);
-    }
-  }
-  await Promise.all(
-    expected.map((_, i) => setSharded(zarr, i % 2 ? one : other, [i], 100 + i)),
-  );
-  for (const array of [one, other]) {
-    assertEquals(
-      Array.from((await zarr.get(array)).data),
-      expected.map((_, i) => 100 + i),
-    );
-  }
-});
-
 Deno.test("withZarrParts forgets an array that was replaced by a group or deleted", async () => {
   const stored = new MemoryStore();
   const store = withZarrParts(stored);
@@ -195,14 +153,4 @@ Deno.test("zarr.set writes chunks of one length, for repeated writes from any me
       assertEquals((await zarr.get(array)).data, Uint8Array.of(1, 2, 3, 4));
     }
   }
-});
-
-Deno.test("zarr.get returns separate memory to each concurrent reader of an inner chunk", async () => {
-  const stored = new MemoryStore();
-  await createArrayChunks(stored, "", shardedMetadata());
-  const array = await openIn(stored);
-  await setSharded(zarr, array, null, 5);
-  const [a, b] = await Promise.all([array.getChunk([0]), array.getChunk([0])]);
-  a.data.fill(9);
-  assertEquals(b.data, Uint8Array.of(5, 5));
 });

@@ -7,8 +7,6 @@ import {
   DamageError,
   FileSystemStore,
   MemoryStore,
-  MetadataError,
-  openArrayChunks,
   type Store,
   type StoreKey,
 } from "../../mod.ts";
@@ -178,40 +176,5 @@ Deno.test("setSharded refuses to change a part of a damaged shard, and leaves it
       await setSharded(zarr, array, [zarr.slice(0, 4)], 2);
       assertEquals(await readAnew(store), [2, 2, 2, 2, 3]);
     });
-  }
-});
-
-Deno.test("a job that is run again refuses to create its array, and replaces whole chunks over parts of earlier ones", async () => {
-  const metadata = arrayMetadata({
-    shape: [6],
-    dataType: "uint8",
-    chunkShape: [3],
-    codecs: ["crc32c"],
-    suffix: ".x",
-    parts: [".head:2", "", ".crc32c"],
-  });
-  for (const change of Object.values(DAMAGE)) {
-    for (const part of [".head", "", ".crc32c"]) {
-      await inStores(async (store) => {
-        const chunks = await createArrayChunks(store, "a", metadata);
-        await chunks.set([0], countingBytes(7));
-        await chunks.set([1], countingBytes(7));
-        await damage(store, `/a/c/0.x${part}`, change);
-        await assertRejects(
-          () => createArrayChunks(store, "a", metadata),
-          MetadataError,
-          "a node is there already",
-        );
-        const again = await openArrayChunks(store, "a");
-        await again.set([0], countingBytes(9, 5));
-        assertEquals(await again.get([0]), countingBytes(9, 5));
-        await damage(store, `/a/c/1.x${part}`, change);
-        await again.set([1], ReadableStream.from([countingBytes(8, 3)]));
-        assertEquals(await again.get([1]), countingBytes(8, 3));
-        await damage(store, `/a/c/1.x${part}`, change);
-        await again.delete([1]);
-        assertEquals(await again.get([1]), undefined);
-      });
-    }
   }
 });

@@ -79,48 +79,6 @@ for (const [what, program] of Object.entries(DEAD)) {
   });
 }
 
-Deno.test("setSharded rejects with a pool that is disposed, before the write or during it", async () => {
-  const store = await storeArray(STORED);
-  const before = await contentsOf(store);
-  const disposed = new ThreadPool({ threads: 1 });
-  disposed[Symbol.dispose]();
-  await assertRejects(
-    () => write(store, { threads: disposed }),
-    TypeError,
-    "The pool of threads has been disposed",
-  );
-  const { threads, counts } = countedPool(
-    { threads: 2 },
-    () => startProgramOf(DEAD["never answers"]!),
-  );
-  const writing = write(store, { threads });
-  writing.catch(() => {});
-  while (counts.jobs === 0) await new Promise((next) => setTimeout(next));
-  threads[Symbol.dispose]();
-  await assertRejects(() => writing, TypeError, "has been disposed");
-  assertEquals(await contentsOf(store), before);
-  await end(threads);
-});
-
-Deno.test("setSharded encodes in the calling thread if no thread can be started", async () => {
-  const expected = await storeArray(STORED);
-  await write(expected, { threads: 0 });
-  const store = await storeArray(STORED);
-  const { Worker } = globalThis;
-  try {
-    globalThis.Worker = class {
-      constructor() {
-        throw new TypeError("Refused");
-      }
-    } as never;
-    await write(store, { threads: 2 });
-  } finally {
-    globalThis.Worker = Worker;
-    await new Promise((resolve) => setTimeout(resolve));
-  }
-  assertEquals(await contentsOf(store), await contentsOf(expected));
-});
-
 Deno.test("setSharded encodes in the calling thread by codecs that the threads do not have", async () => {
   const { threads, counts } = countedPool({ threads: 2 });
   zarr.registry.set("inverted", () =>
@@ -207,29 +165,6 @@ Deno.test("setSharded stops sending chunks to threads once a shard fails or the 
     assertEquals(sets, stored);
     await end(threads);
   }
-});
-
-Deno.test("setSharded refuses unknown options, and wrong threads", async () => {
-  const store = await storeArray(STORED);
-  const before = await contentsOf(store);
-  for (
-    const [options, expected, message] of [
-      [{ thread: 2 }, TypeError, 'Unknown option "thread" of setSharded'],
-      [{ threads: -1 }, RangeError, "found -1"],
-      [{ threads: 1.5 }, RangeError, "found 1.5"],
-      [{ threads: "all" }, TypeError, 'found "all"'],
-      [{ createQueue: 4 }, TypeError, "createQueue"],
-      [{ signal: "stop" }, TypeError, "an AbortSignal"],
-      [null, TypeError, "the options of setSharded as an object"],
-    ] as const
-  ) {
-    await assertRejects(
-      () => write(store, options as never),
-      expected,
-      message,
-    );
-  }
-  assertEquals(await contentsOf(store), before);
 });
 
 Deno.test("setSharded keeps chunks between the elements of a slice as they are", async () => {

@@ -17,7 +17,6 @@ import { concatParts } from "../support/metadata.ts";
 import { observed } from "../support/observed_store.ts";
 import { stepped } from "../support/stepped_store.ts";
 import {
-  numbers,
   openIn,
   readAnew,
   row,
@@ -27,14 +26,6 @@ import {
 } from "./sharded_array.ts";
 
 registerCodecs(zarr.registry);
-
-const IN_PARTS = shardedMetadata({
-  storage_transformers: [concatParts(
-    { key_suffix: ".header", size: 4 },
-    { key_suffix: "" },
-    { key_suffix: ".index", size: 36 },
-  )],
-});
 
 /** The array of {@linkcode squareShards}, in which every element is 1. */
 async function square() {
@@ -112,37 +103,6 @@ Deno.test("setSharded rejects a selection outside of the array, and stores nothi
   );
 });
 
-Deno.test("setSharded and zarr.set keep a header, and write zeros for it in a new shard", async () => {
-  const stored = new MemoryStore();
-  await createArrayChunks(stored, "", IN_PARTS);
-  const array = await openIn(stored);
-  const header = async () => Array.from((await stored.get("/c/0.header"))!);
-  await zarr.set(array, [zarr.slice(0, 2)], 5);
-  assertEquals(await header(), [0, 0, 0, 0]);
-  await setSharded(zarr, array, null, 6);
-  assertEquals(await header(), [0, 0, 0, 0]);
-  await stored.set("/c/0.header", Uint8Array.of(1, 2, 3, 4));
-  await setSharded(zarr, array, null, 7);
-  assertEquals(await header(), [1, 2, 3, 4]);
-  await setSharded(zarr, array, [1], 8);
-  await zarr.set(array, null, 9);
-  assertEquals(await header(), [1, 2, 3, 4]);
-  const prefix = Uint8Array.of(9, 9, 9, 9);
-  await setSharded(zarr, array, null, 7, { prefix });
-  assertEquals(await header(), [9, 9, 9, 9]);
-  assertEquals(await readAnew(stored), new Array(12).fill(7));
-});
-
-Deno.test("setSharded loses no element of concurrent calls that change one inner chunk", async () => {
-  const stored = await shardedStore();
-  const array = await openIn(stored);
-  const numbers = Array.from({ length: 12 }, (_, i) => 50 + i);
-  await Promise.all(
-    numbers.map((number, i) => setSharded(zarr, array, [i], number)),
-  );
-  assertEquals(await readAnew(stored), numbers);
-});
-
 Deno.test("setSharded that is aborted does not wait for a stalled store or for other writers", async () => {
   const stored = await shardedStore();
   const { promise: stalled, resolve: goOn } = Promise.withResolvers<void>();
@@ -167,18 +127,6 @@ Deno.test("setSharded that is aborted does not wait for a stalled store or for o
 });
 
 registerCodecs(zarr.registry);
-
-Deno.test("setSharded stores nothing if its signal is already aborted", async () => {
-  const reason = new Error("Enough");
-  const stored = await shardedStore();
-  const array = await openIn(stored);
-  const signal = AbortSignal.abort(reason);
-  const error = await assertRejects(() =>
-    setSharded(zarr, array, null, 7, { signal })
-  );
-  assertEquals(error, reason);
-  assertEquals(await readAnew(stored), numbers(12));
-});
 
 Deno.test("setSharded stores no more shards after its signal aborts, and rejects with the reason", async () => {
   const reason = new Error("Enough");
