@@ -231,20 +231,24 @@ export class PendingFiles implements PendingValues {
     const { name: chunk = keys[0]! } = this.#options;
     const temporaries = keys.map((key) => this.#temporaries.get(key)!);
     if (isSynced) await Promise.all(temporaries.map(({ file }) => file.sync()));
+    const paths: string[] = [];
+    for (const key of keys) {
+      const { folder, name } = splitPath(key);
+      paths.push(
+        await (journal?.make(key) ??
+          `${await root.ensureFolder(folder, key)}/${name}`),
+      );
+    }
     if (keys.length === 1) {
-      const { folder, name } = splitPath(keys[0]!);
-      const path = await root.ensureFolder(folder, keys[0]);
-      await system.rename(temporaries[0]!.path, `${path}/${name}`);
+      await system.rename(temporaries[0]!.path, paths[0]!);
       this.#areTaken = true;
       try {
-        if (isSynced) await system.syncFolder(path);
+        if (isSynced) await system.syncFolder(splitPath(paths[0]!).folder);
       } catch (cause) {
         throw new PendingWriteError(keys[0]!, { cause }); // The value is in its place.
       }
       return;
     }
-    const folders = new Map(keys.map((key) => [splitPath(key).folder, key]));
-    for (const [folder, key] of folders) await root.ensureFolder(folder, key);
     const { folder, name } = splitPath(chunk);
     try {
       await journal!.change({

@@ -1,7 +1,12 @@
 import { PendingWriteError } from "../../errors/mod.ts";
 import { KeyLocks } from "../locks.ts";
 import type { StoreKey } from "../store.ts";
-import { journalName, resolveKey, splitPath } from "../store_key.ts";
+import {
+  journalName,
+  relativeKey,
+  resolveKey,
+  splitPath,
+} from "../store_key.ts";
 import type { Folders } from "./root.ts";
 import {
   type Awaitable,
@@ -160,6 +165,11 @@ export class Journal {
     this.#last = record;
   }
 
+  /** Finds the place for the file of a key, whose folder is created if it is absent. */
+  make(key: StoreKey): Promise<string> {
+    return this.#paths.make(relativeKey(this.#place.folder, key));
+  }
+
   /** Whether a change has begun and has failed before its end. */
   get isUnfinished(): boolean {
     return this.#isUnfinished;
@@ -288,10 +298,11 @@ export class Journal {
 /** The paths of the files that a record names. Each folder is looked up once. */
 export class RecordPaths {
   readonly #place: JournalPlace;
-  readonly #folders = new Map<string, string>();
+  readonly #folders: Map<string, string>;
 
   constructor(place: JournalPlace) {
     this.#place = place;
+    this.#folders = new Map([[place.folder, splitPath(place.path).folder]]);
   }
 
   /** Finds a file; `undefined` if its folder is absent. */
@@ -302,16 +313,20 @@ export class RecordPaths {
   /** Finds the place for a file, whose folder is created if it is absent. */
   async make(relative: string): Promise<string> {
     const { root } = this.#place;
-    return (await this.#path(relative, (folder) => root.ensureFolder(folder)))!;
+    const path = await this.#path(
+      relative,
+      (folder, key) => root.ensureFolder(folder, key),
+    );
+    return path!;
   }
 
   async #path(
     relative: string,
-    lookUp: (folder: string) => Awaitable<string | undefined>,
+    lookUp: (folder: string, key: StoreKey) => Awaitable<string | undefined>,
   ): Promise<string | undefined> {
-    const key = resolveKey(this.#place.folder, relative);
+    const key = resolveKey(this.#place.folder, relative) as StoreKey;
     const { folder, name } = splitPath(key);
-    const path = this.#folders.get(folder) ?? await lookUp(folder);
+    const path = this.#folders.get(folder) ?? await lookUp(folder, key);
     if (path === undefined) return undefined;
     this.#folders.set(folder, path);
     return `${path}/${name}`;

@@ -46,11 +46,11 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
     [
       "change_files",
-      "    const folders = new Map(keys.map",
+      "    const paths: string[] = [];",
       `    journal.late = async () => {
       for (const { file, late } of temporaries) await file.append(late);
     };
-    const folders = new Map(keys.map`,
+    const paths = [];`,
     ],
     [
       "journal",
