@@ -7,7 +7,6 @@ import {
 import { joinBytes, rejectOnAbort } from "../../runtime/mod.ts";
 import { redactUrl } from "../describe_store.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
-import { assertStoreKey } from "../store_key.ts";
 import {
   connectionError,
   describeRequest,
@@ -174,7 +173,6 @@ export class HttpClient implements RequestSender {
     init: RequestOptions = {},
     read?: (response: HttpResponse) => T | Promise<T>,
   ): Promise<T | undefined> {
-    assertStoreKey(key);
     // For a request that stores something, 404 means that the folder or the bucket is absent.
     const absent = init.body ? [] : ABSENT;
     const attempt = async () => {
