@@ -318,7 +318,12 @@ async function replace(
   ) => {
     if (bytes !== undefined) await store.set!(key, bytes, options);
     else if (typeof store.delete === "function") {
-      await store.delete(key, options);
+      try {
+        await store.delete(key, options);
+      } catch (error) {
+        // zarrita's store of files refuses to delete what is absent.
+        if (await store.get(key) !== undefined) throw error;
+      }
     } else {
       throw new TypeError(
         `Cannot remove key ${

@@ -92,3 +92,31 @@ export function testStore(
     }
   });
 }
+
+/** Tests the contract of {@linkcode Backend} for the adapter of a store of another package. */
+export function testAdapter(
+  name: string,
+  open: () => Promise<OpenedStore>,
+): void {
+  Deno.test({
+    name: `the adapter of ${name} passes the conformance tests of backends`,
+    sanitizeResources: false, // zarrita's FetchStore leaves bodies of errors unread.
+    async fn(t) {
+      for (const { name, needs, run } of backendCases) {
+        const openSubject = async (): Promise<Subject> => {
+          const opened = await open();
+          const backend = backendOf(opened.store);
+          return { ...opened, value: countingBytes, boundaries: [], backend };
+        };
+        const subject = await openSubject();
+        try {
+          const isWritable = typeof subject.store.set === "function";
+          if (!isWritable && needs.length > 1) continue;
+          await t.step(name, () => run(subject, openSubject));
+        } finally {
+          await subject.close?.();
+        }
+      }
+    },
+  });
+}

@@ -13,6 +13,7 @@ import {
 import { backendOf } from "../../src/stores/foreign_store.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { logged, observed } from "../support/observed_store.ts";
+import { testAdapter } from "./conformance.ts";
 import { serve, storeHandler } from "./loopback.ts";
 import { sliced } from "./sliced.ts";
 import { readAll } from "./store_values.ts";
@@ -29,6 +30,49 @@ const reading = <T>(
   backend: Backend,
   task: (values: Parameters<Reader>[0]) => Promise<T>,
 ) => backend.read([KEY], task);
+
+/** Keeps values in a `MemoryStore` behind the store. */
+function inMemory(adapt: (memory: MemoryStore) => Store) {
+  const memory = new MemoryStore();
+  return Promise.resolve({
+    store: adapt(memory),
+    fill: (key: StoreKey, bytes: Uint8Array) => memory.set(key, bytes),
+  });
+}
+
+testAdapter("a Map", () => {
+  const map = new Map<StoreKey, Uint8Array>();
+  return Promise.resolve({
+    store: map as unknown as Store,
+    fill: (key, bytes) => Promise.resolve(void map.set(key, bytes)),
+  });
+});
+testAdapter(
+  "a store of get alone",
+  () => inMemory((memory) => logged(memory, ["get"]).store),
+);
+testAdapter(
+  "a store of all methods",
+  () => inMemory((memory) => observed(memory, () => {})),
+);
+testAdapter("zarrita's FileSystemStore", async () => {
+  const root = await Deno.makeTempDir();
+  const store: Store = new FileSystemStore(root);
+  return {
+    store,
+    fill: (key, bytes) => store.set!(key, bytes),
+    close: () => Deno.remove(root, { recursive: true }),
+  };
+});
+testAdapter("zarrita's FetchStore", () => {
+  const memory = new MemoryStore();
+  const { url, close } = serve(storeHandler(memory));
+  return Promise.resolve({
+    store: new FetchStore(url) as Store,
+    fill: (key, bytes) => memory.set(key, bytes),
+    close,
+  });
+});
 
 /** A store that answers at once, from memory that the next answer overwrites. */
 function reusing(value: Uint8Array): Store {
