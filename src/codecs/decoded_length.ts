@@ -1,6 +1,5 @@
-import { CHECKSUM_SIZE } from "../checksum/mod.ts";
 import { type DamageError, describe, MetadataError } from "../errors/mod.ts";
-import { coreDataType } from "../metadata/mod.ts";
+import { CODEC_BY_NAME, codecKind, coreDataType } from "../metadata/mod.ts";
 import {
   type BytesCodec,
   type ChunkMetadata,
@@ -9,51 +8,16 @@ import {
   neededLength,
   passNotes,
 } from "./codec.ts";
-import { packedLength, PACKINTS } from "./packints_codec.ts";
-
-/**
- * The bytes that each of these codecs adds to what it encodes. Codecs from array to array
- * change the data type instead, if anything.
- */
-const ADDED_BYTES: Readonly<Record<string, number>> = {
-  transpose: 0,
-  bytes: 0,
-  bitround: 0,
-  "numcodecs.bitround": 0,
-  "numcodecs.shuffle": 0,
-  "numcodecs.delta": 0,
-  "numcodecs.fixedscaleoffset": 0,
-  "numcodecs.quantize": 0,
-  "numcodecs.astype": 0,
-  "numcodecs.packbits": 0,
-  cast_value: 0,
-  scale_offset: 0,
-  imagecodecs_delta: 0,
-  imagecodecs_floatpred: 0,
-  crc32c: CHECKSUM_SIZE,
-  "numcodecs.crc32c": CHECKSUM_SIZE,
-  "numcodecs.crc32": CHECKSUM_SIZE,
-  "numcodecs.adler32": CHECKSUM_SIZE,
-  "numcodecs.fletcher32": CHECKSUM_SIZE,
-  "numcodecs.jenkins_lookup3": CHECKSUM_SIZE,
-};
+import { packedLength } from "./packints_codec.ts";
 
 /** Whether a codec is known to keep the number of bytes, or to add some. */
 export function isSized(name: string): boolean {
-  return Object.hasOwn(ADDED_BYTES, name);
+  return typeof lengthOf(name) === "number";
 }
 
-/** The codecs whose output is never much longer than their input. */
-const COMPRESSORS: ReadonlySet<string> = new Set([
-  ...["gzip", "zlib", "zstd", "blosc", "lz4", "bz2"].flatMap(
-    (name) => [name, `numcodecs.${name}`],
-  ),
-  "imagecodecs_deflate",
-  "imagecodecs_zlib",
-  "imagecodecs_zstd",
-  "imagecodecs_lzw",
-  "imagecodecs_packbits",
-]);
+function lengthOf(name: string): number | "compressed" | "packed" | undefined {
+  return CODEC_BY_NAME.get(name)?.length;
+}
 
 /** The length of a chunk that a codec has decoded, in bytes, as far as it is known. */
 export interface DecodedLength {
@@ -67,21 +31,6 @@ export interface DecodedLength {
   /** Whether elements are changed by a codec that needs all of them. */
   readonly isPredicted: boolean;
 }
-
-/** The codecs from array to array that need all elements. */
-const PREDICTORS = [
-  "imagecodecs_delta",
-  "imagecodecs_floatpred",
-  "bitround",
-  "numcodecs.bitround",
-  "numcodecs.delta",
-  "numcodecs.fixedscaleoffset",
-  "numcodecs.quantize",
-  "numcodecs.astype",
-  "numcodecs.packbits",
-  "cast_value",
-  "scale_offset",
-];
 
 /**
  * Finds the length of a decoded chunk, whose data type and shape are those after its codecs
@@ -98,7 +47,7 @@ export function decodedLength(
   const places = codecs.flatMap((codec, i) => codec.name === name ? [i] : []);
   if (bits === undefined || places.length === 0) return UNKNOWN;
   let length = shape.reduce((product, n) => product * n, bits / 8);
-  if (length > MOST_DECODED && COMPRESSORS.has(name)) {
+  if (length > MOST_DECODED && lengthOf(name) === "compressed") {
     throw new MetadataError(
       `The codec ${
         describe(name)
@@ -107,19 +56,22 @@ export function decodedLength(
   }
   let isExact = places.length === 1;
   for (const codec of codecs.slice(0, places.at(-1))) {
-    if (codec.name === PACKINTS) {
+    const added = lengthOf(codec.name);
+    if (added === undefined) return UNKNOWN;
+    if (typeof added === "number") length += added;
+    else if (added === "packed") {
       length = packedLength(codec.configuration, { dataType, shape });
-    } else if (isSized(codec.name)) {
-      length += ADDED_BYTES[codec.name]!;
-    } else if (COMPRESSORS.has(codec.name)) {
+    } else {
       isExact = false;
       length = limitOf(length);
-    } else return UNKNOWN;
+    }
   }
   return {
     exact: isExact ? length : undefined,
     limit: limitOf(length),
-    isPredicted: codecs.some((codec) => PREDICTORS.includes(codec.name)),
+    isPredicted: codecs.some((codec) =>
+      codec.name !== "transpose" && codecKind(codec.name) === "array_to_array"
+    ),
   };
 }
 

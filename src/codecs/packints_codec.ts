@@ -10,8 +10,7 @@ import {
 } from "./codec.ts";
 import { elementBytes, stridesOf } from "./element_bytes.ts";
 
-/** The name of the codec `imagecodecs_packints`. */
-export const PACKINTS = "imagecodecs_packints";
+const PACKINTS = "imagecodecs_packints";
 
 /**
  * The codec `imagecodecs_packints`: unsigned integers of any number of bits without gaps,

@@ -1,4 +1,5 @@
 import { describe, shortened } from "../errors/mod.ts";
+import { CODEC_BY_NAME } from "../metadata/mod.ts";
 import { nativeZlib } from "../runtime/mod.ts";
 import type { ChunkMetadata, CodecEntry } from "./codec.ts";
 import { Crc32cCodec } from "./crc32c_codec.ts";
@@ -125,9 +126,11 @@ export function registerCodecs(
     zstdLoaders.set(registry, registry.get("zstd"));
   }
   const peers = { bytes: loadBytes, zstd: zstdLoaders.get(registry) };
-  for (const [name, load] of Object.entries(LOADERS)) {
-    const needsZstd = load === loadZstd || load === loadBlosc;
-    if (needsZstd && peers.zstd === undefined) continue;
+  for (const [name, { by = "" }] of CODEC_BY_NAME) {
+    const load = LOADERS[by];
+    const lacksZstd = peers.zstd === undefined &&
+      (by === "zstd" || by === "blosc");
+    if (load === undefined || lacksZstd) continue;
     registry.set(name, async () => (await load(name, peers))!);
   }
   refuseUnknownCodecs(registry);
@@ -157,9 +160,7 @@ export async function loadCodec(
   name: string,
   peers: PeerCodecs = {},
 ): Promise<CodecEntry | undefined> {
-  return Object.hasOwn(LOADERS, name)
-    ? await LOADERS[name]!(name, peers)
-    : undefined;
+  return await LOADERS[CODEC_BY_NAME.get(name)?.by ?? ""]?.(name, peers);
 }
 
 type LoadCodec = (
@@ -167,114 +168,63 @@ type LoadCodec = (
   peers: PeerCodecs,
 ) => Promise<CodecEntry | undefined>;
 
-/** Functions that load the codecs of this package, by the names of the codecs. */
+/** Functions that load the codecs of this package, by what the table of codecs names in `by`. */
 const LOADERS: Readonly<Record<string, LoadCodec>> = {
   crc32c: () => Promise.resolve(Crc32cCodec),
   async packbits(_, { bytes }) {
     return bytes && await loadPackbits(bytes);
   },
-  zstd: loadZstd,
-  "numcodecs.zstd": loadZstd,
-  imagecodecs_zstd: loadZstd,
-  gzip: loadDeflate,
-  "numcodecs.gzip": loadDeflate,
-  zlib: loadDeflate,
-  "numcodecs.zlib": loadDeflate,
-  imagecodecs_zlib: loadDeflate,
-  imagecodecs_deflate: loadDeflate,
-  async imagecodecs_delta() {
-    return (await import("./predictor_codecs.ts")).DELTA;
+  async zstd(name, { zstd }) {
+    if (!hasZstd(zstd)) return undefined;
+    return (await import("./zstd_codec.ts")).zstdEntry(name, zstd);
   },
-  async imagecodecs_floatpred() {
-    return (await import("./predictor_codecs.ts")).FLOATPRED;
+  async deflate(name) {
+    return (await import("./deflate_codec.ts")).deflateEntry(name);
   },
-  async imagecodecs_lzw() {
-    return (await import("./lzw_codec.ts")).LZW;
+  async blosc(name, { zstd }) {
+    if (!hasZstd(zstd)) return undefined;
+    return (await import("./blosc_codec.ts")).bloscEntry(name, zstd);
   },
-  async imagecodecs_packbits() {
-    return (await import("./run_length_codec.ts")).PACKBITS;
+  async lz4(name) {
+    return (await import("./lz4_codec.ts")).lz4Entry(name);
   },
-  async imagecodecs_packints() {
-    return (await import("./packints_codec.ts")).PackintsCodec;
-  },
-  async imagecodecs_jpeg() {
-    return (await import("./jpeg_codec.ts")).JpegCodec;
-  },
-  blosc: loadBlosc,
-  "numcodecs.blosc": loadBlosc,
-  lz4: loadLz4,
-  "numcodecs.lz4": loadLz4,
-  async "numcodecs.bz2"() {
+  async bzip2() {
     return (await import("./bzip2_codec.ts")).BZ2;
   },
-  async "numcodecs.shuffle"() {
+  async lzw() {
+    return (await import("./lzw_codec.ts")).LZW;
+  },
+  async run_length() {
+    return (await import("./run_length_codec.ts")).PACKBITS;
+  },
+  async shuffle() {
     return (await import("./shuffle_codec.ts")).SHUFFLE;
   },
-  "numcodecs.crc32": loadChecksum,
-  "numcodecs.crc32c": loadChecksum,
-  "numcodecs.adler32": loadChecksum,
-  "numcodecs.fletcher32": loadChecksum,
-  "numcodecs.jenkins_lookup3": loadChecksum,
-  bitround: loadNumberFilter,
-  "numcodecs.bitround": loadNumberFilter,
-  "numcodecs.delta": loadNumberFilter,
-  "numcodecs.fixedscaleoffset": loadNumberFilter,
-  "numcodecs.quantize": loadNumberFilter,
-  "numcodecs.astype": loadNumberFilter,
-  "numcodecs.packbits": loadNumberFilter,
-  cast_value: loadNumberFilter,
-  scale_offset: loadNumberFilter,
-  "vlen-utf8": loadVlen,
-  "numcodecs.vlen-utf8": loadVlen,
-  "vlen-bytes": loadVlen,
-  "numcodecs.vlen-bytes": loadVlen,
+  async checksum(name) {
+    return (await import("./checksum_codecs.ts")).checksumEntry(name);
+  },
+  async filter(name, { bytes }) {
+    if (bytes === undefined) return undefined;
+    const { loadFilter } = await import("./number_filters.ts");
+    return await loadFilter(name as FilterName, bytes);
+  },
+  async predictor(name) {
+    const { DELTA, FLOATPRED } = await import("./predictor_codecs.ts");
+    return name === "imagecodecs_delta" ? DELTA : FLOATPRED;
+  },
+  async vlen(name) {
+    return (await import("./vlen_codecs.ts")).vlenEntry(name);
+  },
+  async packints() {
+    return (await import("./packints_codec.ts")).PackintsCodec;
+  },
+  async jpeg() {
+    return (await import("./jpeg_codec.ts")).JpegCodec;
+  },
 };
 
-async function loadZstd(
-  name: string,
-  { zstd }: PeerCodecs,
-): Promise<CodecEntry | undefined> {
-  if (zstd === undefined && !nativeZlib()?.zstdDecompressSync) return undefined;
-  const { zstdEntry } = await import("./zstd_codec.ts");
-  return zstdEntry(name, zstd);
-}
-
-async function loadBlosc(
-  name: string,
-  { zstd }: PeerCodecs,
-): Promise<CodecEntry | undefined> {
-  if (zstd === undefined && !nativeZlib()?.zstdDecompressSync) return undefined;
-  const { bloscEntry } = await import("./blosc_codec.ts");
-  return bloscEntry(name, zstd);
-}
-
-async function loadLz4(name: string): Promise<CodecEntry> {
-  const { lz4Entry } = await import("./lz4_codec.ts");
-  return lz4Entry(name);
-}
-
-async function loadChecksum(name: string): Promise<CodecEntry> {
-  const { checksumEntry } = await import("./checksum_codecs.ts");
-  return checksumEntry(name);
-}
-
-async function loadNumberFilter(
-  name: string,
-  { bytes }: PeerCodecs,
-): Promise<CodecEntry | undefined> {
-  if (bytes === undefined) return undefined;
-  const { loadFilter } = await import("./number_filters.ts");
-  return await loadFilter(name as FilterName, bytes);
-}
-
-async function loadVlen(name: string): Promise<CodecEntry> {
-  const { vlenEntry } = await import("./vlen_codecs.ts");
-  return vlenEntry(name);
-}
-
-async function loadDeflate(name: string): Promise<CodecEntry> {
-  const { deflateEntry } = await import("./deflate_codec.ts");
-  return deflateEntry(name);
+function hasZstd(zstd: PeerCodecs["zstd"]): boolean {
+  return zstd !== undefined || nativeZlib()?.zstdDecompressSync !== undefined;
 }
 
 function isModule(

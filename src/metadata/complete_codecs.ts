@@ -1,5 +1,5 @@
 import { describe } from "../errors/mod.ts";
-import { type CodecKind, codecKind } from "./codec_kinds.ts";
+import { type CodecKind, codecKind } from "./codec_table.ts";
 import type { DataType } from "./data_type.ts";
 import { isMembers } from "./json.ts";
 import type { NamedConfiguration } from "./schema.ts";

@@ -6,7 +6,7 @@ export {
   parseArrayMetadata,
   type RegularChunkGrid,
 } from "./array_metadata.ts";
-export { codecKind } from "./codec_kinds.ts";
+export { CODEC_BY_NAME, codecKind } from "./codec_table.ts";
 export { completeCodecs, type Elements } from "./complete_codecs.ts";
 export {
   checkDataType,

@@ -1,0 +1,104 @@
+/** What a codec encodes, and what it makes of it. */
+export type CodecKind = "array_to_array" | "array_to_bytes" | "bytes_to_bytes";
+
+/** A codec, as `docs/codecs.md` lists it. */
+export interface KnownCodec {
+  /** The name in metadata; with `*`, the codec has it with and without `numcodecs.`. */
+  readonly name: string;
+  /** What implements the codec: zarrita, or a loader of `registerCodecs`; `undefined` where nothing does. */
+  readonly by?: string;
+  /** What is written: everything by default. */
+  readonly written?: "nothing" | "floats";
+  /**
+   * The length of encoded bytes: the number of bytes that the codec adds, never much more
+   * than it gets, or that of packed integers; `undefined` where the elements decide it.
+   */
+  readonly length?: number | "compressed" | "packed";
+}
+
+/**
+ * All known codecs by their kinds.
+ *
+ * Sources: https://github.com/zarr-developers/zarr-extensions/tree/main/codecs and, for names
+ * that start with `numcodecs.`, `zarr.codecs.numcodecs` of zarr-python 3.1.6
+ */
+export const CODECS: Readonly<Record<CodecKind, readonly KnownCodec[]>> = {
+  array_to_array: [
+    { name: "transpose", by: "zarrita", length: 0 },
+    { name: "reshape" },
+    { name: "*bitround", by: "filter", written: "floats", length: 0 },
+    { name: "cast_value", by: "filter", length: 0 },
+    { name: "scale_offset", by: "filter", length: 0 },
+    { name: "numcodecs.delta", by: "filter", length: 0 },
+    { name: "numcodecs.fixedscaleoffset", by: "filter", length: 0 },
+    { name: "numcodecs.quantize", by: "filter", length: 0 },
+    { name: "numcodecs.astype", by: "filter", length: 0 },
+    { name: "numcodecs.packbits", by: "filter", length: 0 },
+    { name: "imagecodecs_delta", by: "predictor", length: 0 },
+    { name: "imagecodecs_floatpred", by: "predictor", length: 0 },
+  ],
+  array_to_bytes: [
+    { name: "bytes", by: "zarrita", length: 0 },
+    { name: "packbits", by: "packbits" },
+    { name: "sharding_indexed", by: "shards" },
+    { name: "*vlen-utf8", by: "vlen" },
+    { name: "*vlen-bytes", by: "vlen" },
+    { name: "*json2", by: "zarrita" },
+    { name: "zfp" },
+    { name: "numcodecs.zfpy" },
+    { name: "numcodecs.pcodec" },
+    { name: "imagecodecs_packints", by: "packints", length: "packed" },
+    { name: "imagecodecs_jpeg", by: "jpeg", written: "nothing" },
+  ],
+  bytes_to_bytes: [
+    { name: "*zstd", by: "zstd", length: "compressed" },
+    { name: "*gzip", by: "deflate", length: "compressed" },
+    { name: "*zlib", by: "deflate", length: "compressed" },
+    { name: "*blosc", by: "blosc", length: "compressed" },
+    { name: "*lz4", by: "lz4", length: "compressed" },
+    {
+      name: "numcodecs.bz2",
+      by: "bzip2",
+      written: "nothing",
+      length: "compressed",
+    },
+    { name: "numcodecs.lzma" },
+    { name: "numcodecs.shuffle", by: "shuffle", length: 0 },
+    { name: "crc32c", by: "crc32c", length: 4 },
+    { name: "numcodecs.crc32c", by: "checksum", length: 4 },
+    { name: "numcodecs.crc32", by: "checksum", length: 4 },
+    { name: "numcodecs.adler32", by: "checksum", length: 4 },
+    { name: "numcodecs.fletcher32", by: "checksum", length: 4 },
+    { name: "numcodecs.jenkins_lookup3", by: "checksum", length: 4 },
+    { name: "imagecodecs_deflate", by: "deflate", length: "compressed" },
+    { name: "imagecodecs_zlib", by: "deflate", length: "compressed" },
+    { name: "imagecodecs_zstd", by: "zstd", length: "compressed" },
+    { name: "imagecodecs_lzw", by: "lzw", length: "compressed" },
+    { name: "imagecodecs_packbits", by: "run_length", length: "compressed" },
+  ],
+};
+
+/** All known codecs by the names in metadata. */
+export const CODEC_BY_NAME: ReadonlyMap<
+  string,
+  KnownCodec & { readonly kind: CodecKind }
+> = /* @__PURE__ */ new Map(
+  /* @__PURE__ */ Object.entries(CODECS).flatMap(([kind, codecs]) =>
+    codecs.flatMap((codec) =>
+      namesOf(codec).map((name) =>
+        [name, { ...codec, kind: kind as CodecKind }] as const
+      )
+    )
+  ),
+);
+
+function namesOf({ name }: KnownCodec): string[] {
+  return name.startsWith("*")
+    ? [name.slice(1), `numcodecs.${name.slice(1)}`]
+    : [name];
+}
+
+/** The kind of a codec by its name in metadata; `undefined` for an unknown codec. */
+export function codecKind(name: string): CodecKind | undefined {
+  return CODEC_BY_NAME.get(name)?.kind;
+}
