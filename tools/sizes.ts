@@ -34,8 +34,8 @@ const FROM_ZARRITA = {
   "{ get, open, root, set }": import.meta.resolve("zarrita"),
 };
 
-/** The most that this package should add to a program with zarrita, gzipped. */
-const SHARE_TARGET = 0.15;
+/** The most that this package should add to a program with zarrita, as a share of that program, gzipped. */
+const SHARE_TARGET = 0.12;
 
 /** As bundlers divide a program that loads codecs on first use. */
 const SPLIT: BundleOptions = { minify: true, splitting: true };
@@ -64,6 +64,7 @@ const both = await totalOf(
   await bundleExports({
     ...FROM_ZARRITA,
     "{ withZarrParts, registerCodecs }": ZARRITA,
+    "{ HttpStore }": MOD,
   }, SPLIT),
 );
 console.log(`
@@ -71,8 +72,8 @@ All files of a program with zarrita have ${
   alone.toLocaleString("en")
 } bytes gzipped, and ${both.toLocaleString("en")} with
 this package, which is ${
-  ((both - alone) / both * 100).toFixed(1)
-} % of them. The target is at most ${SHARE_TARGET * 100} %.`);
+  ((both - alone) / alone * 100).toFixed(1)
+} % more. The target is at most ${SHARE_TARGET * 100} %.`);
 
 /** The gzipped size of all files that a program may load. */
 async function totalOf(files: BundledFiles): Promise<number> {

@@ -1,5 +1,4 @@
 import type { ChunkLevel, ParsedArray } from "../arrays/mod.ts";
-import { DefaultChunkKeyEncoding } from "../chunk_key_encoding/mod.ts";
 import { type ChunkRows, chunkRows, noteKey } from "../codecs/mod.ts";
 import { describe, MetadataError } from "../errors/mod.ts";
 import { ceilDivide, type NamedConfiguration } from "../metadata/mod.ts";
@@ -27,7 +26,6 @@ import {
   type TranslatedArray,
 } from "../views/mod.ts";
 
-const PLAIN_ENCODING = new DefaultChunkKeyEncoding();
 /** The codecs of zarrita, whose messages do not name the key of a chunk. */
 const OTHER_CODECS = ["bytes", "transpose"];
 
@@ -236,7 +234,7 @@ export class ShardedArray implements TranslatedArray {
         const isShown = coordinates.every((c, i) =>
           c < this.levels.gridShape[i]!
         );
-        if (isShown) yield `${root}${PLAIN_ENCODING.encode(coordinates)}`;
+        if (isShown) yield `${root}${["c", ...coordinates].join("/")}`;
       }
     }
   }

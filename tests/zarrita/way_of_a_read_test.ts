@@ -80,6 +80,31 @@ Deno.test("zarr.get reads an inner chunk of a file through seven files above the
   }
 });
 
+Deno.test("zarr.get reads the first inner chunk of a shard in parts through few files", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const metadata = shardedMetadata({
+      storage_transformers: [{
+        name: "concat-parts",
+        configuration: {
+          parts: [{ key_suffix: "" }, { key_suffix: ".index", size: 36 }],
+        },
+      }],
+    });
+    const stored = new FileSystemStore(folder);
+    await createArrayChunks(stored, "", metadata);
+    const before = await zarr.open(withZarrParts(stored), { kind: "array" });
+    await setSharded(zarr, before, null, 7 as never);
+    const cold = withZarrParts(new FileSystemStore(folder));
+    const array = await zarr.open(cold, { kind: "array" });
+    await zarr.get(array, [zarr.slice(8, 10)]);
+    const files = await filesOf(() => zarr.get(array, [zarr.slice(2, 4)]));
+    assert(files.length <= 30, files.join(", "));
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
 /** The keys of the locks of this process that a task takes. */
 async function locksOf(task: () => Promise<unknown>): Promise<string[]> {
   const { write } = KeyLocks.prototype;
