@@ -219,17 +219,28 @@ Deno.test("S3Store: a writer that has to check and takes too long is given up, a
   }
 });
 
-Deno.test("S3Store: a checked write that is completed while others give it up is finished by them", async () => {
+Deno.test("S3Store: a checked write that begins to be completed while others give it up is finished by them", async () => {
   using _timers = shortTimers();
   const bucket = await bucketOf(1);
-  const late = stopping(bucket, completesFirst);
-  const writing = late.chunk.write(2, check);
-  await late.stopped;
+  const waits = Promise.withResolvers<void>();
+  const givenUp = Promise.withResolvers<void>();
+  const failing = program(bucket, async (request) => {
+    if (completesLast(request)) return forbidden();
+    if (!completesFirst(request)) return undefined;
+    waits.resolve();
+    await givenUp.promise;
+    return undefined;
+  });
+  const writing = assertRejects(
+    () => failing.write(2, check),
+    PendingWriteError,
+  );
   const { store } = program(bucket, async ({ method, url }) => {
     if (method !== "DELETE" || !url.includes(`${KEY}?uploadId`)) return;
-    late.goOn();
+    givenUp.resolve();
     await writing;
   });
+  await waits.promise;
   await recover(store);
   assertEquals(await program(bucket).read(), 2);
   assertEquals(keysOf(bucket), ["c/0", "c/0.i"]);
@@ -253,9 +264,10 @@ Deno.test("S3Store: a program that replaces a spoilt upload late replaces no jou
   await next.stopped;
   late.goOn();
   await recovery;
+  await recover(program(bucket).store);
+  assertEquals(await program(bucket).read(), 3);
   next.goOn();
   await writing;
-  assertEquals(await program(bucket).read(), 3);
   assertEquals(bucket.uploads.size, 0);
 });
 
