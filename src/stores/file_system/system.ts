@@ -1,3 +1,4 @@
+import { nextTurn } from "../../runtime/mod.ts";
 import { nodeRuntime } from "./node_runtime.ts";
 import {
   type OpenOptions,
@@ -414,6 +415,11 @@ class SystemFile implements OpenFile {
 const MOST_OPEN = 128;
 /** How long operations wait without any progress, in milliseconds. */
 const LONGEST_WAIT = 500;
+/**
+ * The number of operations after which the event loop gets a turn, so that signals, timers
+ * and connections are heard. Most operations on files end in the turn in which they begin.
+ */
+const MOST_IN_TURN = 64;
 
 /** An operation that waits until it may open files. */
 interface Waiting {
@@ -430,6 +436,7 @@ export class OpenFiles {
   readonly #most: number;
   readonly #waiting: Waiting[] = [];
   #open = 0;
+  #inTurn = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(most: number = MOST_OPEN) {
@@ -438,6 +445,10 @@ export class OpenFiles {
 
   /** Waits until some files may be opened. Returns a function to be called once they are closed. */
   take(count: number): (() => void) | Promise<() => void> {
+    if (++this.#inTurn > MOST_IN_TURN) {
+      this.#inTurn = 0;
+      return nextTurn().then(() => this.take(count));
+    }
     if (this.#waiting.length === 0 && this.#hasRoom(count)) {
       return this.#start(count);
     }
