@@ -2,12 +2,7 @@ import type { ChunkKeyEncoding } from "../chunk_key_encoding/mod.ts";
 import { partsBackend } from "../concat_parts/mod.ts";
 import { BOOLEAN, checkOption, describe } from "../errors/mod.ts";
 import type { ArrayMetadata } from "../metadata/mod.ts";
-import {
-  deleteShard,
-  setShard,
-  ShardChanges,
-  type ShardPlace,
-} from "../shards/mod.ts";
+import { mayHaveRecords, setShard, type ShardForm } from "../shards/mod.ts";
 import {
   abortable,
   assertByteRange,
@@ -24,7 +19,6 @@ import {
   setValue,
   type Store,
   type StoreKey,
-  storeOf,
   type StoreOptions,
 } from "../stores/mod.ts";
 import { arrayRoot } from "./array_path.ts";
@@ -382,8 +376,8 @@ export class ArrayChunks {
    * Stores a chunk in its parts. If this fails, the stored chunk is unchanged, and
    * a stream is cancelled.
    *
-   * A stored shard that begins with bytes of another file format, such as a TIFF, is
-   * not replaced by a shard without them, unless `otherBytes` is `"replace"`.
+   * A stored shard that has bytes of another file format, such as a TIFF, is not replaced
+   * unless `otherBytes` is `"replace"`.
    *
    * @param coordinates Grid coordinates, one for each dimension.
    * @param bytes The encoded chunk.
@@ -428,13 +422,9 @@ export class ArrayChunks {
       assertValue(bytes);
       options.signal?.throwIfAborted();
       if (this.#array.chunk.shard) {
-        const isAlone = exclusive && !this.#array.hasParts;
-        const place = this.#shardPlace(key);
-        await setShard(
-          isAlone ? { ...place, store: this.#store } : place,
-          bytes,
-          { ...options, exclusive },
-        );
+        const form = shardFormOf(this.#array);
+        const all = { ...options, exclusive };
+        await setShard(this.#chunks, key, form, bytes, all);
       } else {
         const chunks = this.#chunks as Required<Backend>;
         await setValue(chunks, key, bytes, { ...options, exclusive });
@@ -487,9 +477,7 @@ export class ArrayChunks {
         }: the store has no "delete" method (${this.#name()})`,
       );
     }
-    if (this.#array.chunk.shard) {
-      await deleteShard(this.#shardPlace(key), options);
-    } else await this.#chunks.remove([key], options);
+    await this.#chunks.remove([key], options);
   }
 
   /**
@@ -549,18 +537,6 @@ export class ArrayChunks {
     return `ArrayChunks(${this.#name()})`;
   }
 
-  #shardPlace(key: StoreKey): ShardPlace {
-    const { chunk: { shard }, parts } = this.#array;
-    return {
-      key,
-      store: storeOf(this.#chunks, () => describeStore(this.#store)),
-      // Other codecs would change the bytes of shards.
-      layout: shard?.after.length === 0 ? shard.layout : undefined,
-      part: unsizedPart(parts),
-      changes: ShardChanges.of(this.#store, this.#root),
-    };
-  }
-
   /** Names the array in messages. */
   #name(): string {
     return `array ${describe(this.#root || "/")} of ${
@@ -581,10 +557,9 @@ export class ArrayChunks {
  */
 export interface SetChunkOptions extends StoreOptions {
   /**
-   * What happens to a stored shard that begins with bytes of another file format:
-   * `"refuse"`, the default, keeps the shard as it is and throws an `OtherBytesError`,
-   * unless the new shard differs only in the contents of inner chunks; `"replace"`
-   * replaces the shard.
+   * What happens to a stored shard that has bytes of another file format beside its head
+   * parts, its inner chunks and its index: `"refuse"`, the default, keeps the shard as it is
+   * and throws an `OtherBytesError`; `"replace"` replaces the shard.
    */
   otherBytes?: "refuse" | "replace" | undefined;
   /**
@@ -615,4 +590,21 @@ export function chunksOf(
       key.startsWith(`${root}/`) &&
       array.coordinatesOf(key.slice(root.length + 1)) !== undefined,
   );
+}
+
+/** Returns how shards are stored; `undefined` if inner chunks do not lie in them as they are. */
+export function shardFormOf(
+  { chunk: { shard }, parts }: ParsedArray,
+): ShardForm | undefined {
+  if (shard === undefined || shard.after.length > 0) return undefined;
+  const layouts = [shard.layout];
+  for (let inner = shard.inner.shard; inner; inner = inner.inner.shard) {
+    layouts.push(inner.layout);
+  }
+  const part = unsizedPart(parts);
+  return {
+    layouts,
+    headSize: part?.offset,
+    mayHaveRecords: mayHaveRecords(part?.tailSize, shard.layout),
+  };
 }

@@ -8,6 +8,7 @@ export {
   chunksOf,
   parsedArrayOf,
   type SetChunkOptions,
+  shardFormOf,
 } from "./array_chunks.ts";
 export { arrayRoot } from "./array_path.ts";
 export {

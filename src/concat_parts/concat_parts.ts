@@ -7,14 +7,18 @@ import {
 import { parseExtension } from "../metadata/mod.ts";
 import { joinBytes } from "../runtime/mod.ts";
 import type { Part } from "../splitter/mod.ts";
-import { assertStore, type Store } from "../stores/mod.ts";
 import {
-  type ApplyOptions,
-  applyParts,
-  type ComposedStore,
-} from "./composed_store.ts";
+  assertStore,
+  backendOf,
+  describeStore,
+  isMetadataKey,
+  type Store,
+  type StoreKey,
+  storeOf,
+} from "../stores/mod.ts";
 import { checkConfiguration, checkParts } from "./part_schema.ts";
-import { assertBytes, splitChunk } from "./write_chunk.ts";
+import { partsBackend } from "./parts_backend.ts";
+import { assertBytes, splitChunk } from "./write_parts.ts";
 
 /**
  * The `concat-parts` storage transformer: each chunk is stored as several objects
@@ -218,7 +222,13 @@ export class ConcatParts {
     options: ApplyOptions = {},
   ): ComposedStore<S> {
     assertStore(store);
-    return applyParts([this.parts], store, options);
+    const { isChunkKey = (key) => !isMetadataKey(key) } = options;
+    const backend = partsBackend(backendOf(store), this.parts, isChunkKey);
+    const suffixes = this.parts.map(({ keySuffix }) => keySuffix);
+    return storeOf(
+      backend,
+      () => `ConcatParts(${describe(suffixes)}) of ${describeStore(store)}`,
+    ) as Store as ComposedStore<S>;
   }
 
   /**
@@ -252,3 +262,60 @@ export class ConcatParts {
     };
   }
 }
+
+/**
+ * Options of `ConcatParts.apply`.
+ *
+ * @example Files beside the chunks
+ * ```ts
+ * import { type ApplyOptions, ConcatParts, MemoryStore } from "@zarr-parts/zarr-parts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const parts = new ConcatParts([{ keySuffix: "" }, { keySuffix: ".crc32c", size: 4 }]);
+ * const stored = new MemoryStore([["/readme.txt", new Uint8Array([104, 105])]]);
+ * const options: ApplyOptions = { isChunkKey: (key) => /^\/c\/\d+$/.test(key) };
+ * // Without the option, this would be a chunk that lacks its checksum.
+ * assertEquals(await parts.apply(stored, options).size("/readme.txt"), 2);
+ * ```
+ */
+export interface ApplyOptions {
+  /**
+   * Returns whether a key is a chunk key. All other keys are passed on to the store
+   * unchanged. By default, every key is a chunk key except those of metadata
+   * documents (`zarr.json` and the documents of Zarr v2).
+   */
+  isChunkKey?: ((key: StoreKey) => boolean) | undefined;
+}
+
+/**
+ * A store of whole chunks over a store of their parts. It can always read; it can
+ * write, delete and list if the underlying store can.
+ *
+ * Reading rejects with a `MissingPartError` if only some parts of a chunk are
+ * stored, and with a `PartSizeError` if a part does not have its size. Writing
+ * rejects with a `PartSizeError` if the sizes do not allow the length of the chunk,
+ * and with a `TypeError` if more than one part lacks a size.
+ *
+ * @typeParam S The underlying store.
+ *
+ * @example The type tells what the store can do
+ * ```ts
+ * import {
+ *   type ComposedStore,
+ *   ConcatParts,
+ *   HttpStore,
+ *   MemoryStore,
+ * } from "@zarr-parts/zarr-parts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const parts = new ConcatParts([{ keySuffix: "" }, { keySuffix: ".index", size: 16 }]);
+ * const writable: ComposedStore<MemoryStore> = parts.apply(new MemoryStore());
+ * await writable.set("/c/0", new Uint8Array(20));
+ * const remote = new HttpStore("https://example.org/data.zarr");
+ * const readOnly: ComposedStore<HttpStore> = parts.apply(remote);
+ * assertEquals("set" in readOnly, false);
+ * ```
+ */
+export type ComposedStore<S extends Store = Store> =
+  & Required<Pick<Store, "get" | "getRange" | "stream" | "size">>
+  & Pick<S, Extract<keyof S, "set" | "delete" | "list" | "group">>;

@@ -99,6 +99,8 @@ export class ChunkSnapshot implements Snapshot {
   readonly #layout: PartsLayout;
   readonly #values: Snapshot;
   readonly #signal: AbortSignal | undefined;
+  /** The lengths of parts that are known, by their keys. */
+  readonly #known = new Map<StoreKey, number>();
 
   constructor(
     layout: PartsLayout,
@@ -135,7 +137,11 @@ export class ChunkSnapshot implements Snapshot {
         parts.map(({ size }) => size),
         range,
         (piece) => read(parts[piece.part]!, piece.range),
-        (part) => this.#sizeOf(key, parts[part]!),
+        async (part) => {
+          const size = await this.#sizeOf(key, parts[part]!);
+          stored.set(parts[part]!, size !== undefined);
+          return size;
+        },
       );
     if (pieces === undefined) return await this.#absent(key, stored);
     // An empty range does not tell whether the chunk is there.
@@ -164,7 +170,8 @@ export class ChunkSnapshot implements Snapshot {
     );
     const parts = this.#layout.partsOf(key).map((part) => {
       const partKey = keyOf(key, part);
-      return { key: partKey, size: part.size, version: versions.get(partKey) };
+      const size = part.size ?? this.#known.get(partKey);
+      return { key: partKey, size, version: versions.get(partKey) };
     });
     if (parts.every(hasVersion)) {
       return new ChunkVersion(key, parts, keys.at(-1)!);
@@ -188,8 +195,13 @@ export class ChunkSnapshot implements Snapshot {
 
   /** Reads the length of a part, and checks it. */
   async #sizeOf(key: StoreKey, part: Part): Promise<number | undefined> {
-    const size = await this.#values.size(keyOf(key, part));
-    if (size !== undefined) assertPartSize(keyOf(key, part), part.size, size);
+    const partKey = keyOf(key, part);
+    const known = this.#known.get(partKey);
+    if (known !== undefined) return known;
+    const size = await this.#values.size(partKey);
+    if (size === undefined) return undefined;
+    assertPartSize(partKey, part.size, size);
+    this.#known.set(partKey, size);
     return size;
   }
 
@@ -208,7 +220,9 @@ export class ChunkSnapshot implements Snapshot {
       const bytes = await this.#values.read(partKey, undefined, {
         limit: size,
       });
-      if (bytes !== undefined) assertPartSize(partKey, size, bytes.length);
+      if (bytes === undefined) return undefined;
+      assertPartSize(partKey, size, bytes.length);
+      this.#known.set(partKey, size);
       return bytes;
     } catch (error) {
       if (!(error instanceof SizeLimitError)) throw error;
@@ -365,6 +379,10 @@ class ChunkVersion implements StoreVersion {
 
   get isLasting(): boolean {
     return this.parts.every(({ version }) => version.isLasting);
+  }
+
+  get isLocal(): boolean {
+    return this.parts.some(({ version }) => version.isLocal);
   }
 
   get size(): number | undefined {

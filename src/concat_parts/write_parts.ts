@@ -113,7 +113,8 @@ class PendingChunks implements PendingValues {
   writer(key: StoreKey): Promise<ByteWriter> {
     const parts = this.#layout.partsOf(key);
     const open = (part: number) => this.#parts.writer(keyOf(key, parts[part]!));
-    return Promise.resolve(new ChunkWriter(parts, key, open));
+    const signal = this.#signal;
+    return Promise.resolve(new ChunkWriter(parts, key, open, signal));
   }
 
   async commit(check?: (values: Snapshot) => Promise<void>): Promise<void> {
@@ -137,6 +138,7 @@ class ChunkWriter implements ByteWriter {
   readonly #lastPart: number;
   readonly #splitter: Splitter;
   readonly #open: (part: number) => Promise<ByteWriter>;
+  readonly #signal: AbortSignal | undefined;
   /** The writers of the first parts, as far as their bytes have come. */
   readonly #writers: ByteWriter[] = [];
 
@@ -145,7 +147,9 @@ class ChunkWriter implements ByteWriter {
     parts: readonly Part[],
     key: StoreKey,
     open: (part: number) => Promise<ByteWriter>,
+    signal: AbortSignal | undefined,
   ) {
+    this.#signal = signal;
     this.#lastPart = parts.length - 1;
     const settings = settingsOf(parts, [chunkSizes(parts)], { key });
     this.#splitter = new Splitter(settings, true);
@@ -153,6 +157,7 @@ class ChunkWriter implements ByteWriter {
   }
 
   async write(bytes: Uint8Array): Promise<number> {
+    this.#signal?.throwIfAborted();
     await this.#pass(this.#splitter.take(bytes));
     return bytes.length;
   }

@@ -1,10 +1,7 @@
-import {
-  type ChunkVersion,
-  findChunkVersion,
-  versionedChunk,
-} from "../concat_parts/mod.ts";
 import { digestOf } from "../runtime/mod.ts";
 import {
+  type Backend,
+  backendOf,
   type ByteRange,
   type Place,
   readRange,
@@ -13,19 +10,11 @@ import {
   resolveByteRange,
   type Store,
   type StoreKey,
+  type StoreVersion,
 } from "../stores/mod.ts";
 import { type Validators, validatorsOf } from "./conditions.ts";
 import type { Deadline } from "./deadline.ts";
-import {
-  joined,
-  lengthOf,
-  type Pieces,
-  SHORT,
-  type Value,
-  valueInMemory,
-  WINDOW,
-  windows,
-} from "./served_value.ts";
+import { type Value, valueInMemory, WINDOW, windows } from "./served_value.ts";
 
 /** The bytes of a value that its request asks for: a range, all, or none if `undefined`. */
 export type NeededBytes = ByteRange | "all" | undefined;
@@ -34,7 +23,8 @@ export type NeededBytes = ByteRange | "all" | undefined;
 interface KeptVersion {
   readonly store: Store;
   readonly key: StoreKey;
-  readonly version: ChunkVersion;
+  readonly size: number;
+  readonly version: StoreVersion;
   readonly validators: Validators;
 }
 
@@ -60,25 +50,40 @@ export class ChunkValues {
     deadline: Deadline,
   ): Promise<Value | undefined> {
     const { store, key } = place;
+    if (!hasOwnReads(store)) return await unversionedValue(place, deadline);
+    const backend = backendOf(store);
     const kept = this.#kept.get(shown);
     if (kept?.store === store && kept.key === key) {
-      return valueOf(kept.version, kept.validators);
+      return valueOf(backend, kept);
     }
-    const chunk = versionedChunk(store, key, { signal: deadline.signal });
-    if (chunk === undefined) return await unversionedValue(place, deadline);
-    const { range, needsAll } = firstWindow(needed);
-    const found = await deadline.run(() =>
-      findChunkVersion(chunk, range, needsAll)
+    const range = firstWindow(needed);
+    let version = undefined as StoreVersion | undefined;
+    const found = await deadline.run((options) =>
+      backend.read([key], async (values) => {
+        version?.release(); // The store may run the task several times.
+        version = undefined;
+        const bytes = range && await values.read(key, range);
+        const size = await values.size(key);
+        if (size === undefined) return undefined;
+        version = values.version(key);
+        return { bytes, size };
+      }, options)
     );
     if (found === undefined) return undefined;
-    if (found === "unknown") return await unversionedValue(place, deadline);
-    const { version, pieces } = found;
-    const validators = validatorsOf(version.tag, version.modified);
-    if (version.isLasting && version.tag !== undefined) {
-      this.#kept.set(shown, { store, key, version, validators });
+    const { bytes, size } = found;
+    const start = range ? resolveByteRange(range, size).start : 0;
+    const latest = { start, bytes };
+    if (version === undefined || version.isLocal) {
+      return bytes?.length === size
+        ? valueInMemory(bytes, await digestOf(bytes))
+        : await unversionedValue(place, deadline, { ...latest, size });
     }
-    const start = range ? resolveByteRange(range, version.size).start : 0;
-    return valueOf(version, validators, { start, pieces });
+    const validators = validatorsOf(version.tag, version.modified);
+    const present = { store, key, size, version, validators };
+    if (version.isLasting && version.tag !== undefined) {
+      this.#kept.set(shown, present);
+    }
+    return valueOf(backend, present, latest);
   }
 
   /** Drops the version of a value that has changed. */
@@ -88,37 +93,36 @@ export class ChunkValues {
 }
 
 /**
- * Returns a version of a chunk as a value.
+ * Returns a version of a value.
  *
  * @param latest Bytes that were read with the version, and the first of them;
  * `undefined` for a version that was kept.
  */
 function valueOf(
-  version: ChunkVersion,
-  validators: Validators,
-  latest?: { start: number; pieces: Pieces | undefined },
+  backend: Backend,
+  { key, size, version, validators }: KeptVersion,
+  latest?: { start: number; bytes: Uint8Array | undefined },
 ): Value {
+  const readOf = (start: number, end: number, deadline: Deadline) =>
+    deadline.run((options) => {
+      const range = { offset: start, length: end - start };
+      return backend.readOf!(version, key, range, options);
+    });
   return {
-    size: version.size,
+    size,
     validators,
     isCurrent: async (deadline) =>
-      latest !== undefined ||
-      await deadline.run((options) => version.isCurrent(options)),
-    readNow: (start, memory) => version.readNow(start, memory),
+      latest !== undefined || await readOf(0, 0, deadline) !== undefined,
+    readNow: (start, memory) => version.readNow?.(start, memory) ?? false,
     async open(start, end, deadline) {
+      const read = async (start: number, end: number) => {
+        const bytes = await readOf(start, end, deadline);
+        return bytes?.length === end - start ? [bytes] : undefined;
+      };
       const windowEnd = Math.min(start + WINDOW, end);
       const isRead = latest?.start === start &&
-        latest.pieces !== undefined &&
-        lengthOf(latest.pieces) === windowEnd - start;
-      if (version.hasStreams && end - start > SHORT && !isRead) {
-        const pieces = await deadline.run((options) =>
-          version.open(start, end, options)
-        );
-        return pieces && joined(pieces, deadline);
-      }
-      const read = (start: number, end: number) =>
-        deadline.run((options) => version.getRange(start, end, options));
-      const first = isRead ? latest.pieces : await read(start, windowEnd);
+        latest.bytes?.length === windowEnd - start;
+      const first = isRead ? [latest.bytes!] : await read(start, windowEnd);
       return first && end > windowEnd
         ? windows(first, start, end, read)
         : first;
@@ -128,19 +132,19 @@ function valueOf(
 }
 
 /** Returns the bytes that are read with the version: at most a window. */
-function firstWindow(
-  needed: NeededBytes,
-): { range: ByteRange | undefined; needsAll: boolean } {
-  const range = needed === "all" ? { offset: 0, length: WINDOW } : needed;
-  if (range === undefined || "suffixLength" in range) {
-    const isShort = range !== undefined && range.suffixLength <= WINDOW;
-    return { range: isShort ? range : undefined, needsAll: false };
+function firstWindow(needed: NeededBytes): ByteRange | undefined {
+  if (needed === "all") return { offset: 0, length: WINDOW };
+  if (needed === undefined) return undefined;
+  if ("suffixLength" in needed) {
+    return needed.suffixLength <= WINDOW ? needed : undefined;
   }
-  const { offset, length } = range;
-  return {
-    range: { offset, length: Math.min(length, WINDOW) },
-    needsAll: needed === "all",
-  };
+  const { offset, length } = needed;
+  return { offset, length: Math.min(length, WINDOW) };
+}
+
+/** Whether a store has more than `get`, unlike inner chunks, which are read whole. */
+function hasOwnReads(store: Store): boolean {
+  return typeof store.stream === "function" && typeof store.size === "function";
 }
 
 /**
@@ -150,12 +154,11 @@ function firstWindow(
 async function unversionedValue(
   { store, key }: Place,
   deadline: Deadline,
+  latest?: { start: number; bytes: Uint8Array | undefined; size: number },
 ): Promise<Value | undefined> {
-  const isWhole = typeof store.stream !== "function" ||
-    typeof store.size !== "function";
-  const size = isWhole
-    ? undefined
-    : await deadline.run((options) => readSize(store, key, options));
+  const isWhole = !hasOwnReads(store);
+  const size = isWhole ? undefined : latest?.size ??
+    await deadline.run((options) => readSize(store, key, options));
   if (isWhole || size !== undefined && size <= WINDOW) {
     const bytes = await deadline.run((options) =>
       readValue(store, key, options)
@@ -175,7 +178,9 @@ async function unversionedValue(
     isCurrent: () => Promise.resolve(true),
     async open(start, end) {
       const windowEnd = Math.min(start + WINDOW, end);
-      const first = await read(start, windowEnd);
+      const isRead = latest?.start === start &&
+        latest.bytes?.length === windowEnd - start;
+      const first = isRead ? [latest.bytes!] : await read(start, windowEnd);
       return first && end > windowEnd
         ? windows(first, start, end, read)
         : first;

@@ -161,36 +161,3 @@ export async function* windows(
     next += length;
   }
 }
-
-/**
- * Reads pieces, some of which are streams. The result is no generator, since `return` of
- * a generator before the first `next` would leave the streams open.
- */
-export function joined(
-  pieces: readonly (Uint8Array | ReadableStream<Uint8Array>)[],
-  deadline: Deadline,
-): AsyncIterator<Uint8Array, void> {
-  const rest = [...pieces];
-  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
-  return {
-    async next() {
-      while (true) {
-        const found = reader && await deadline.run(() => reader!.read());
-        if (found?.value !== undefined) {
-          return { done: false, value: found.value };
-        }
-        const piece = rest.shift();
-        if (piece === undefined) return { done: true, value: undefined };
-        if (piece instanceof Uint8Array) return { done: false, value: piece };
-        reader = piece.getReader();
-      }
-    },
-    async return() {
-      await reader?.cancel().catch(() => {});
-      for (const piece of rest) {
-        if ("getReader" in piece) await piece.cancel().catch(() => {});
-      }
-      return { done: true, value: undefined };
-    },
-  };
-}

@@ -5,20 +5,9 @@ import {
   isDamage,
   OtherBytesError,
 } from "../errors/mod.ts";
-import {
-  readRange,
-  readSize,
-  type Store,
-  type StoreKey,
-  type StoreOptions,
-} from "../stores/mod.ts";
-import {
-  assertExtents,
-  decodeShardIndex,
-  type ShardIndex,
-  shardIndexSize,
-} from "./shard_index.ts";
-import type { ShardLayout } from "./shard_layout.ts";
+import type { Snapshot, StoreKey } from "../stores/mod.ts";
+import { shardIndexSize } from "./shard_index.ts";
+import type { ShardForm, ShardLayout } from "./shard_layout.ts";
 
 /**
  * The length of a file record in bytes: the text `ZARRFILE`, the size of the file in 8
@@ -86,57 +75,17 @@ export function assertFileSize(
   );
 }
 
-/** Returns whether a file record may lie before the indexes of shards, since their part has room for it. */
-export function mayHaveRecords(
-  body: { readonly tailSize?: number | undefined } | null | undefined,
-  layout: ShardLayout | undefined,
-): boolean {
-  return layout?.indexLocation === "end" &&
-    body?.tailSize === FILE_RECORD_SIZE + shardIndexSize(layout);
-}
-
-/** An index, and the record of its file if it has one. */
-export interface RecordedIndex {
-  readonly index: ShardIndex | undefined;
-  readonly record?: FileRecord | undefined;
-}
-
 /**
- * Reads the index of a shard, and compares the length of the file with its record, if
- * it has one. A store that can only read, which usually is a server, is not asked for the
- * length, since this would take one more request for each shard. Later responses tell the
- * length.
+ * Whether a file record may lie before the indexes of shards, since their part has room for it.
  *
- * @param values The store of whole shards, or a group of it.
- * @throws {DamageError} If the file was replaced.
+ * @param tailSize The number of bytes of the parts after the unsized one.
  */
-export async function readRecordedIndex(
-  values: Pick<Store, "get" | "getRange" | "size">,
-  key: StoreKey,
+export function mayHaveRecords(
+  tailSize: number | undefined,
   layout: ShardLayout,
-  isReadOnly: boolean,
-  options: StoreOptions | undefined,
-): Promise<RecordedIndex> {
-  const length = FILE_RECORD_SIZE + shardIndexSize(layout);
-  const bytes = await readRange(
-    values,
-    key,
-    { suffixLength: length },
-    options,
-  );
-  if (bytes === undefined) return { index: undefined };
-  const record = decodeFileRecord(bytes.subarray(0, FILE_RECORD_SIZE));
-  if (record !== undefined && !isReadOnly) {
-    const size = await readSize(values, key, options);
-    assertFileSize(record, key, size && size - length);
-  }
-  const index = decodeShardIndex(
-    bytes.subarray(FILE_RECORD_SIZE),
-    layout,
-    key,
-  );
-  assertExtents(index, layout, undefined, key);
-  return { index, record };
+): boolean {
+  return layout.indexLocation === "end" &&
+    tailSize === FILE_RECORD_SIZE + shardIndexSize(layout);
 }
 
 /**
@@ -144,19 +93,18 @@ export async function readRecordedIndex(
  * not write the rest of the file. A damaged shard is accepted, since its record cannot be
  * read.
  *
- * @param values The store of whole shards.
  * @throws {OtherBytesError} If the file was adopted in part.
  */
 export async function assertWholeFile(
-  values: Store,
+  values: Snapshot,
   key: StoreKey,
-  layout: ShardLayout,
-  options: StoreOptions,
+  { layouts: [layout], mayHaveRecords }: ShardForm,
 ): Promise<void> {
-  const suffixLength = FILE_RECORD_SIZE + shardIndexSize(layout);
+  if (!mayHaveRecords) return;
+  const suffixLength = FILE_RECORD_SIZE + shardIndexSize(layout!);
   let bytes: Uint8Array | undefined;
   try {
-    bytes = await readRange(values, key, { suffixLength }, options);
+    bytes = await values.read(key, { suffixLength });
   } catch (error) {
     if (isDamage(error)) return;
     throw error;

@@ -1,9 +1,8 @@
 /**
  * Shards: the codec `sharding_indexed` (`shard_layout.ts`), indexes (`shard_index.ts`), and
- * inner chunks that are read and changed (`inner_chunks.ts`). `ShardReader` reads them by
- * an `IndexCache` and `RangeBatches`.
+ * inner chunks that are read (`shard_reader.ts`) and changed (`shard_writer.ts`). A shard is
+ * a value of a backend; in which objects it is stored is not known here.
  */
-export type { ChangesOf } from "./change_shard.ts";
 export {
   assertFirstBytes,
   encodeShard,
@@ -16,13 +15,10 @@ export {
   encodeFileRecord,
   FILE_RECORD_SIZE,
   type FileRecord,
+  mayHaveRecords,
 } from "./file_record.ts";
-export { type ChunkBase, InnerChunks } from "./inner_chunks.ts";
 export { assertOtherBytes } from "./other_bytes.ts";
-export type { ShardBody } from "./range_batches.ts";
 export { readInnerChunk } from "./read_inner_chunk.ts";
-export { deleteShard, setShard, type ShardPlace } from "./replace_shard.ts";
-export { ShardChanges } from "./shard_changes.ts";
 export {
   assertExtents,
   assertShardIndex,
@@ -37,6 +33,13 @@ export {
 export {
   type InnerPath,
   parseShardLayout,
+  type ShardForm,
   type ShardLayout,
 } from "./shard_layout.ts";
-export { coordinatesInShard, placeInShard } from "./shard_reader.ts";
+export {
+  coordinatesInShard,
+  type FoundChunk,
+  placeInShard,
+  ShardReader,
+} from "./shard_reader.ts";
+export { type ChangesOf, setShard, ShardWriter } from "./shard_writer.ts";

@@ -1,195 +1,20 @@
-import { isSameBytes } from "../runtime/mod.ts";
 import { describe, isDamage, OtherBytesError } from "../errors/mod.ts";
+import { copyBytes } from "../runtime/mod.ts";
+import type { Snapshot, StoreKey } from "../stores/mod.ts";
 import {
-  readRange,
-  readSize,
-  type Store,
-  type StoreKey,
-  type StoreOptions,
-} from "../stores/mod.ts";
-import { decodeFileRecord, FILE_RECORD_SIZE } from "./file_record.ts";
+  assertFileSize,
+  decodeFileRecord,
+  FILE_RECORD_SIZE,
+  type FileRecord,
+} from "./file_record.ts";
 import {
+  assertShardIndex,
   decodeShardIndex,
+  type Extent,
   type ShardIndex,
   shardIndexSize,
 } from "./shard_index.ts";
-import type { ShardLayout } from "./shard_layout.ts";
-
-/** A range of bytes of a shard. */
-interface Run {
-  readonly offset: number;
-  readonly length: number;
-}
-
-/** A shard in a store. */
-export interface StoredShard {
-  readonly key: StoreKey;
-  readonly layout: ShardLayout;
-  /** The number of bytes of the head parts. */
-  readonly headSize: number;
-  /** Whether a record of a file may lie before the index. */
-  readonly mayHaveRecords: boolean;
-}
-
-/** A shard that was read. */
-interface ReadShard extends StoredShard {
-  readonly shard: Uint8Array;
-  readonly index: ShardIndex;
-}
-
-/**
- * Refuses a change of inner chunks that would destroy a file of another format: a change
- * that would lose other bytes of the shard, or move inner chunks to which they may refer.
- * Zeros count as unused space, as between aligned inner chunks.
- *
- * @param changed The shard after the change; `undefined` if it is removed.
- * @param hasPrefix Whether the caller gives the bytes before the first inner chunk.
- * @throws {OtherBytesError} If the change is refused.
- */
-export function assertOthersKept(
-  { key, shard, index, layout, headSize }: ReadShard,
-  changed: Uint8Array | undefined,
-  hasPrefix: boolean,
-): void {
-  const { start, end, indexRun } = bodyOf(layout, shard.length, headSize);
-  const others: Run[] = [];
-  let offset = start;
-  for (const chunk of [...inOrder(index), { offset: end, length: 0 }]) {
-    const run = { offset, length: chunk.offset - offset };
-    const isGiven = offset === start && hasPrefix;
-    if (!isGiven && !isZero(bytesOf(shard, run))) others.push(run);
-    offset = Math.max(offset, chunk.offset + chunk.length);
-  }
-  const [first] = others;
-  if (first === undefined) return;
-  const isKept = changed !== undefined &&
-    [indexRun, ...others].every((run) =>
-      isSameBytes(bytesOf(shard, run), bytesOf(changed, run))
-    );
-  if (!isKept) throw otherBytesLost(key, first);
-}
-
-/**
- * Finds the bytes of another file format at the start of a stored shard that is to be
- * replaced as a whole. A shard that begins with an inner chunk may have unused bytes
- * behind it, as killed writers and some programs leave them. A damaged shard has no
- * such bytes, since it is repaired by being replaced. But the damage of a shard that may be
- * an adopted file is thrown, since the file may have been replaced.
- *
- * @throws {DamageError} If a file that may be adopted lacks its index, or the index is
- * damaged.
- */
-export async function findFirstBytes(
-  store: Store,
-  stored: StoredShard,
-  options: StoreOptions,
-): Promise<Run | undefined> {
-  try {
-    return await readFirstBytes(store, stored, options);
-  } catch (error) {
-    if (isDamage(error) && !stored.mayHaveRecords) return undefined;
-    throw error;
-  }
-}
-
-/** Finds the same bytes as {@linkcode findFirstBytes}, and throws for any damaged shard. */
-export async function readFirstBytes(
-  store: Store,
-  { key, layout, headSize, mayHaveRecords }: StoredShard,
-  options: StoreOptions,
-): Promise<Run | undefined> {
-  const indexSize = shardIndexSize(layout);
-  const isAtStart = layout.indexLocation === "start";
-  const length = indexSize + (mayHaveRecords ? FILE_RECORD_SIZE : 0);
-  const range = isAtStart ? { offset: 0, length } : { suffixLength: length };
-  const bytes = await readRange(store, key, range, options);
-  if (bytes === undefined) return undefined;
-  if (mayHaveRecords) {
-    const record = decodeFileRecord(bytes.subarray(0, FILE_RECORD_SIZE));
-    const size = record && await readSize(store, key, options);
-    const end = size === undefined ? undefined : size - length;
-    // The file was replaced, and the index does not describe the new one.
-    if (record && end !== undefined && end !== record.size) {
-      return end > headSize
-        ? { offset: headSize, length: end - headSize }
-        : undefined;
-    }
-  }
-  const index = decodeShardIndex(bytes.slice(-indexSize), layout, key);
-  const atMost = firstRun(index, layout, Infinity, headSize);
-  if (atMost.length === 0) return undefined;
-  const size = await readSize(store, key, options);
-  if (size === undefined) return undefined;
-  if (!liesIn(index, layout, size)) return undefined;
-  const run = firstRun(index, layout, size, headSize);
-  const found = await readRange(store, key, run, options);
-  return found === undefined || isZero(found) ? undefined : run;
-}
-
-/** Returns the run of bytes before the first inner chunk that belong to neither head parts nor the index. */
-export function firstRun(
-  index: ShardIndex,
-  layout: ShardLayout,
-  size: number,
-  headSize: number,
-): Run {
-  const { start, end } = bodyOf(layout, size, headSize);
-  const first = firstOffset(index) ?? end;
-  return { offset: start, length: Math.max(0, first - start) };
-}
-
-/** The offset of the first inner chunk that has bytes, if there is one. */
-export function firstOffset(index: ShardIndex): number | undefined {
-  return index.reduce<number | undefined>(
-    (first, entry) =>
-      entry?.length ? Math.min(first ?? entry.offset, entry.offset) : first,
-    undefined,
-  );
-}
-
-/** Whether all inner chunks lie in a shard. They may share bytes, as tiles of a TIFF do. */
-export function liesIn(
-  index: ShardIndex,
-  layout: ShardLayout,
-  size: number,
-): boolean {
-  const { start, end } = bodyOf(layout, size, 0);
-  return start <= end && index.every((entry) =>
-    entry === undefined ||
-    entry.offset >= start && entry.offset + entry.length <= end
-  );
-}
-
-/** Returns the place of the inner chunks in a shard, and that of its index. */
-function bodyOf(layout: ShardLayout, size: number, headSize: number) {
-  const length = shardIndexSize(layout);
-  return layout.indexLocation === "start"
-    ? {
-      start: Math.max(headSize, length),
-      end: size,
-      indexRun: { offset: 0, length },
-    }
-    : {
-      start: headSize,
-      end: size - length,
-      indexRun: { offset: size - length, length },
-    };
-}
-
-/** The inner chunks that have bytes, by their places in the shard. */
-function inOrder(index: ShardIndex): Run[] {
-  return index.filter((entry) => entry !== undefined && entry.length > 0)
-    .map((entry) => entry!)
-    .sort((a, b) => a.offset - b.offset);
-}
-
-function bytesOf(shard: Uint8Array, { offset, length }: Run): Uint8Array {
-  return shard.subarray(offset, offset + Math.max(0, length));
-}
-
-function isZero(bytes: Uint8Array): boolean {
-  return bytes.every((byte) => byte === 0);
-}
+import type { ShardForm } from "./shard_layout.ts";
 
 /** What happens to a write that would lose bytes of neither inner chunks, index nor head parts. */
 export type OtherBytes = "refuse" | "replace";
@@ -204,11 +29,157 @@ export function assertOtherBytes(otherBytes: OtherBytes | undefined): void {
   );
 }
 
+/** A shard that is stored. */
+export interface StoredShard {
+  readonly key: StoreKey;
+  readonly form: ShardForm;
+  readonly size: number;
+  readonly index: ShardIndex;
+  readonly record: FileRecord | undefined;
+  /** Reads a range of the shard. */
+  read(range: Extent): Promise<Uint8Array>;
+}
+
+/**
+ * Opens a stored shard. Its index is checked against its length.
+ *
+ * @param whole All bytes of the shard, if they have been read.
+ * @returns The shard, or `undefined` for an absent one.
+ * @throws {DamageError} If the shard is damaged, or its file was replaced after it had been
+ * adopted.
+ */
+export async function openStored(
+  values: Snapshot,
+  key: StoreKey,
+  form: ShardForm,
+  whole?: Uint8Array,
+): Promise<StoredShard | undefined> {
+  const [layout] = form.layouts;
+  const indexSize = shardIndexSize(layout!);
+  const recordSize = form.mayHaveRecords ? FILE_RECORD_SIZE : 0;
+  const length = indexSize + recordSize;
+  const isAtStart = layout!.indexLocation === "start";
+  const bytes = whole
+    ? isAtStart ? whole.subarray(0, indexSize) : whole.subarray(-length)
+    : await values.read(
+      key,
+      isAtStart ? { offset: 0, length } : { suffixLength: length },
+    );
+  const size = bytes && (whole?.length ?? await values.size(key));
+  if (size === undefined) return undefined;
+  const record = recordSize > 0
+    ? decodeFileRecord(bytes!.subarray(0, recordSize))
+    : undefined;
+  if (record) assertFileSize(record, key, size - length);
+  const index = decodeShardIndex(bytes!.subarray(recordSize), layout!, key);
+  assertShardIndex(index, layout!, size, key);
+  return {
+    key,
+    form,
+    size,
+    index,
+    record,
+    async read(range) {
+      const { offset, length } = range;
+      return whole?.subarray(offset, offset + length) ??
+        await values.read(key, range) ?? new Uint8Array();
+    },
+  };
+}
+
+/** The most bytes between inner chunks that are in memory at a time. */
+const WINDOW = 2 * 1024 * 1024;
+
+/**
+ * Refuses to rewrite a shard that has bytes of another file format: other bytes than zeros
+ * that belong to neither head parts, inner chunks nor the index.
+ *
+ * @param hasPrefix Whether the writer gives the bytes before the first inner chunk.
+ * @throws {OtherBytesError} If there are such bytes.
+ */
+export async function assertNoOtherBytes(
+  { key, form, size, index, record, read }: StoredShard,
+  hasPrefix = false,
+): Promise<void> {
+  const [layout] = form.layouts;
+  const indexSize = shardIndexSize(layout!);
+  const isAtStart = layout!.indexLocation === "start";
+  const end = isAtStart
+    ? size
+    : size - indexSize - (record ? FILE_RECORD_SIZE : 0);
+  let start = Math.max(form.headSize ?? 0, isAtStart ? indexSize : 0);
+  const chunks = [...inOrder(index), { offset: end, length: 0 }];
+  for (const [i, chunk] of chunks.entries()) {
+    const gap = { offset: start, length: chunk.offset - start };
+    start = Math.max(start, chunk.offset + chunk.length);
+    if (i === 0 && hasPrefix) continue;
+    for (let from = gap.offset; from < chunk.offset; from += WINDOW) {
+      const length = Math.min(chunk.offset - from, WINDOW);
+      const bytes = await read({ offset: from, length });
+      if (bytes.some((byte) => byte !== 0)) throw otherBytesLost(key, gap);
+    }
+  }
+}
+
+/**
+ * Refuses to replace a whole shard that has bytes of another file format. A damaged shard
+ * has none, since it is repaired by being replaced. But the damage of a shard that may be
+ * an adopted file is thrown, since the file may have been replaced.
+ *
+ * @throws {OtherBytesError} If there are such bytes.
+ */
+export async function assertReplaceable(
+  values: Snapshot,
+  key: StoreKey,
+  form: ShardForm,
+): Promise<void> {
+  try {
+    const stored = await openStored(values, key, form);
+    if (stored) await assertNoOtherBytes(stored);
+  } catch (error) {
+    if (!isDamage(error) || form.mayHaveRecords) throw error;
+  }
+}
+
+/**
+ * Returns the bytes of the head parts of a shard. Inner chunks and index in them are
+ * replaced by zeros, since the new shard has these elsewhere. Returns `undefined` if only
+ * the index lies in head parts.
+ */
+export async function keptHead(
+  { form, size, index, read }: StoredShard,
+): Promise<Uint8Array | undefined> {
+  const length = headLength(form);
+  if (length === undefined) return undefined;
+  const stored = await read({ offset: 0, length });
+  if (stored.length < length) return new Uint8Array(length);
+  const head = copyBytes(stored);
+  for (const entry of index) {
+    if (entry) head.fill(0, entry.offset, entry.offset + entry.length);
+  }
+  const [layout] = form.layouts;
+  const isAtEnd = layout!.indexLocation === "end";
+  return isAtEnd ? head.fill(0, size - shardIndexSize(layout!)) : head;
+}
+
+/** The length of the head parts; `undefined` if only the index lies in them. */
+export function headLength(
+  { headSize = 0, layouts: [layout] }: ShardForm,
+): number | undefined {
+  const isAtStart = layout!.indexLocation === "start";
+  const indexSize = isAtStart ? shardIndexSize(layout!) : 0;
+  return headSize > indexSize ? headSize : undefined;
+}
+
+/** The inner chunks that have bytes, by their places in the shard. */
+function inOrder(index: ShardIndex): Extent[] {
+  return index.filter((entry) => entry !== undefined)
+    .filter(({ length }) => length > 0)
+    .sort((a, b) => a.offset - b.offset);
+}
+
 /** Returns the error about other bytes of a shard that a write would lose or leave wrong. */
-export function otherBytesLost(
-  key: string,
-  { offset, length }: { readonly offset: number; readonly length: number },
-): OtherBytesError {
+function otherBytesLost(key: string, { offset, length }: Extent) {
   return new OtherBytesError(
     `Shard ${describe(key)} has ${length} byte${
       length === 1 ? "" : "s"

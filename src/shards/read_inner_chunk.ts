@@ -1,6 +1,6 @@
 import { describe } from "../errors/mod.ts";
-import { assertComplete } from "./range_batches.ts";
 import {
+  assertComplete,
   assertEntries,
   ofShard,
   readShardIndex,

@@ -489,3 +489,25 @@ function overlap(index: ShardIndex, key: string, of: string): DamageError {
     { key },
   );
 }
+
+/**
+ * Refuses bytes of an inner chunk if their number is not that of the index entry.
+ *
+ * @param name Names the inner chunk in the message.
+ * @param key The shard's key, for the error.
+ * @throws {DamageError} If there are more bytes, fewer or none.
+ */
+export function assertComplete(
+  bytes: Uint8Array | undefined,
+  entry: Extent,
+  name: () => string,
+  key: string,
+): Uint8Array {
+  if (bytes?.length === entry.length) return bytes;
+  throw new DamageError(
+    `The index says that ${name()} takes ${entry.length} bytes from ${entry.offset} on, where ${
+      bytes?.length ?? "none"
+    } could be read`,
+    { key },
+  );
+}

@@ -41,6 +41,16 @@ export interface ShardLayout {
   readonly indexHasChecksum: boolean;
 }
 
+/** How the shards of an array are stored. */
+export interface ShardForm {
+  /** The layouts of the shards, of the shards nested in them, and so on. */
+  readonly layouts: readonly ShardLayout[];
+  /** The number of bytes at the start of a shard that are kept in any case, and have no inner chunks: those of head parts. */
+  readonly headSize?: number | undefined;
+  /** Whether the record of a file may lie before the index. */
+  readonly mayHaveRecords?: boolean | undefined;
+}
+
 /**
  * The path of an inner chunk: its grid coordinates in the shard. Where inner chunks are
  * shards themselves, the coordinates in the nested shard follow, and so on.

@@ -1,172 +1,113 @@
-import { describe, UnfinishedWriteError } from "../errors/mod.ts";
-import { pause, rejectOnAbort } from "../runtime/mod.ts";
+import { DamageError, describe } from "../errors/mod.ts";
+import { copyBytes, rejectOnAbort } from "../runtime/mod.ts";
 import {
+  type Backend,
   type ByteRange,
-  hasGroups,
-  KeyLocks,
-  type OwnedReadOptions,
-  readRange,
+  type ReadOptions,
   resolveByteRange,
-  type Store,
+  type Snapshot,
   type StoreKey,
   type StoreOptions,
-  type StoreVersion,
 } from "../stores/mod.ts";
 import {
-  mayHaveRecords,
-  readRecordedIndex,
-  type RecordedIndex,
+  assertFileSize,
+  decodeFileRecord,
+  FILE_RECORD_SIZE,
 } from "./file_record.ts";
+import { IndexCache, type IndexedShard } from "./index_cache.ts";
 import {
-  type CachedShard,
-  IndexCache,
-  type LoadedIndex,
-} from "./index_cache.ts";
-import {
-  assertInner,
-  describeInner,
-  inOwnMemory,
-  NotInBodyError,
-  RangeBatches,
-  type RangeOfChunks,
-  type ShardBody,
-  ShardChangedError,
-} from "./range_batches.ts";
-import {
+  assertComplete,
   assertExtents,
   decodeShardIndex,
   type Extent,
   indexRange,
-  readShardIndex,
-  type ReadShardRange,
+  ofShard,
   type ShardIndex,
   shardIndexSize,
 } from "./shard_index.ts";
-import type { ShardChanges } from "./shard_changes.ts";
-import type { InnerPath, ShardLayout } from "./shard_layout.ts";
+import type { InnerPath, ShardForm, ShardLayout } from "./shard_layout.ts";
 
-/** How often a shard is read at most if other programs replace it while it is read. */
-const MOST_TRIES = 10;
+/** Ranges with at most this many bytes between them are read by one request. */
+const LARGEST_GAP = 4 * 1024;
+/** The length of the largest range that is requested for several inner chunks. */
+const LARGEST_RANGE = 2 * 1024 * 1024;
+
+const NOTHING: Extent = { offset: 0, length: 0 };
+
+/** An inner chunk by its place among those that were asked for. */
+export interface FoundChunk {
+  readonly place: number;
+  readonly bytes: Uint8Array;
+}
+
+/** A call of `read` that waits for its bytes. */
+interface Read {
+  readonly key: StoreKey;
+  readonly path: InnerPath;
+  readonly range: ByteRange | undefined;
+  readonly options: StoreOptions | undefined;
+  resolve(bytes: Uint8Array | undefined): void;
+  reject(error: unknown): void;
+}
 
 /**
- * Reads the inner chunks of the shards in a store, each shard in one state. Indexes are
- * cached: if the store tells versions, with the version of the value that holds the inner
- * chunks; if not, until the shard is changed through this store object.
+ * Reads the inner chunks of shards, each shard in one state. The index of a shard is read
+ * together with the first inner chunks, and kept with the version of the shard: inner
+ * chunks are read from this version alone, and the index again once there is another one.
  */
 export class ShardReader {
-  readonly #store: Store;
-  readonly #layouts: readonly ShardLayout[];
-  readonly #changes: ShardChanges;
+  readonly #backend: Backend;
+  readonly #form: ShardForm;
   readonly #cache = new IndexCache();
-  readonly #ranges: RangeBatches;
-  readonly #hasGroups: boolean;
-  /** Whether the inner chunks of a shard are in several values, which must be read in a group. */
-  readonly #isDivided: boolean;
-  /** The values whose versions the indexes are cached with, in a store that tells versions. */
-  readonly #versioned: ShardBody | undefined;
-  readonly #mayHaveRecords: boolean;
-  /** How many changes of the array `noteChange` was told. */
-  #ownChanges = 0;
-  /** How many other changes there were when the cache was last cleared. */
-  #knownChanges: number;
+  /** The shards whose index is being read. The promises never reject. */
+  readonly #loading = new Map<StoreKey, Promise<void>>();
+  /** The calls of `read` in the current microtask. */
+  #reads: Read[] | undefined;
 
-  /**
-   * @param store The store of whole shards.
-   * @param layouts The layouts of the shards, of the shards nested in them, and so on.
-   * @param body The values that hold the inner chunks; `null` if these are in several values.
-   */
-  constructor(
-    store: Store,
-    layouts: readonly ShardLayout[],
-    body: ShardBody | null,
-    changes: ShardChanges,
-  ) {
-    this.#store = store;
-    this.#layouts = layouts;
-    this.#changes = changes;
-    this.#knownChanges = changes.count;
-    this.#ranges = new RangeBatches(store, body, sizeOfLastIndex(layouts));
-    this.#hasGroups = hasGroups(store);
-    this.#isDivided = body === null && this.#hasGroups;
-    const hasVersions = this.#hasGroups && body !== null &&
-      hasGroups(body.store) && body.store.getRangeOf !== undefined;
-    this.#versioned = hasVersions ? body : undefined;
-    this.#mayHaveRecords = mayHaveRecords(body, layouts[0]);
+  constructor(backend: Backend, form: ShardForm) {
+    this.#backend = backend;
+    this.#form = form;
   }
 
-  /** Reads an inner chunk, or a range of it. */
+  /**
+   * Reads an inner chunk, or a range of it. Calls that come at the same time read inner
+   * chunks that lie close to each other by one request.
+   */
   read(
     key: StoreKey,
     path: InnerPath,
     range: ByteRange | undefined,
     options: StoreOptions | undefined,
   ): Promise<Uint8Array | undefined> {
-    return this.#use(key, options, (shard) => readInner(shard, path, range));
-  }
-
-  /**
-   * Reads inner chunks of one state of a shard. Those that lie close to each other are read
-   * by one request, and share its memory.
-   *
-   * @param options `allocate` gives memory to read into, if the store heeds it.
-   * @returns The bytes of inner chunks, by request. Absent inner chunks are left out.
-   */
-  readTogether(
-    key: StoreKey,
-    paths: readonly InnerPath[],
-    options: OwnedReadOptions | undefined,
-  ): Promise<InnerChunksRead[]> {
-    return this.#use(key, options, async (shard) => {
-      const found: { place: number; extent: Extent }[] = [];
-      for (const [place, path] of paths.entries()) {
-        const extent = await findInner(shard, path);
-        if (extent !== undefined) found.push({ place, extent });
+    return new Promise((resolve, reject) => {
+      if (this.#reads === undefined) {
+        this.#reads = [];
+        queueMicrotask(() => this.#readAll());
       }
-      if (found.length === 0) await shard.confirm?.();
-      const ranges = await shard.readTogether(
-        found.map(({ extent }) => extent),
-      );
-      return ranges.map(({ range, bytes, isOwned, places }) => ({
-        isOwned,
-        chunks: places.map((i) => {
-          const { place, extent } = found[i]!;
-          const start = extent.offset - range.offset;
-          const inner = bytes?.subarray(start, start + extent.length);
-          assertInner(inner, extent, paths[place]!, key);
-          return { place, bytes: inner! };
-        }),
-      }));
+      this.#reads.push({ key, path, range, options, resolve, reject });
     });
   }
 
   /**
-   * Reads an inner chunk by the stored index, to change the chunk and write it back. In
-   * stores without versions, this takes more requests than reading by the cached index.
+   * Reads inner chunks of one state of a shard. Those that lie close to each other are read
+   * by one request, and share its memory, which belongs to the caller.
+   *
+   * @returns The inner chunks by request. Absent ones are left out.
    */
-  async readPresent(
+  readTogether(
     key: StoreKey,
-    path: InnerPath,
-  ): Promise<Uint8Array | undefined> {
-    if (this.#hasGroups || this.#store.set === undefined) {
-      return await this.read(key, path, undefined, {});
-    }
-    return await KeyLocks.of(this.#store).read(key, async () => {
-      const shard = uncachedShard(
-        (range) => readRange(this.#store, key, range),
-        this.#layouts,
-        key,
+    paths: readonly InnerPath[],
+    options?: StoreOptions & ReadOptions,
+  ): Promise<FoundChunk[][]> {
+    return this.#use(key, options, async (shard) => {
+      const found = await Promise.all(paths.map((path) => shard.find(path)));
+      const ranges = await shard.readExtents(found, options);
+      return ranges.map((chunks) =>
+        chunks.map(({ place, bytes }) => ({
+          place,
+          bytes: assertInner(bytes, found[place]!, paths[place]!, key),
+        }))
       );
-      for (let tries = 1;; tries++) {
-        const before = await findInner(shard, path);
-        const bytes = await readInner(shard, path)
-          .catch((error) => ({ error }));
-        const after = await findInner(shard, path);
-        const isSame = before?.offset === after?.offset &&
-          before?.length === after?.length;
-        if (isSame && bytes && "error" in bytes) throw bytes.error;
-        if (isSame) return bytes as Uint8Array | undefined;
-        await waitForOthers(key, tries);
-      }
     });
   }
 
@@ -177,8 +118,8 @@ export class ShardReader {
     options: StoreOptions | undefined,
   ): Promise<number | undefined> {
     return this.#use(key, options, async (shard) => {
-      const extent = await findInner(shard, path);
-      await shard.confirm?.();
+      const extent = await shard.find(path);
+      await shard.confirm();
       return extent?.length;
     });
   }
@@ -189,20 +130,19 @@ export class ShardReader {
     options?: StoreOptions,
     outer: InnerPath = [],
   ): AsyncGenerator<InnerPath> {
+    const { layouts } = this.#form;
     const index = await this.#use(key, options, async (shard) => {
-      const extent = outer.length > 0
-        ? await findInner(shard, outer)
-        : undefined;
-      const isAbsent = outer.length > 0 && extent === undefined;
-      const index = isAbsent ? undefined : await shard.index(outer, extent);
-      await shard.confirm?.();
+      const index = await shard.indexAt(outer);
+      await shard.confirm();
       return index;
     });
-    const layout = this.#layouts[outer.length]!;
     for (const [place, entry] of index?.entries() ?? []) {
       if (entry === undefined) continue;
-      const path = [...outer, coordinatesInShard(place, layout)];
-      if (path.length === this.#layouts.length) yield path;
+      const path = [
+        ...outer,
+        coordinatesInShard(place, layouts[outer.length]!),
+      ];
+      if (path.length === layouts.length) yield path;
       else yield* this.list(key, options, path);
     }
   }
@@ -212,227 +152,358 @@ export class ShardReader {
     this.#cache.clear();
   }
 
-  /** Notes the beginning or the end of a change of a shard: its index is forgotten, and other indexes stay cached. */
-  noteChange(key: StoreKey): void {
-    this.#ownChanges++;
-    this.#cache.forget(key);
+  /** Reads what all calls of the current microtask ask for. */
+  #readAll(): void {
+    const reads = this.#reads!;
+    this.#reads = undefined;
+    if (reads.length === 1) return void this.#readBatch(reads);
+    const batches = new Map<StoreKey, Read[][]>();
+    for (const read of reads) {
+      const ofShard = batches.get(read.key) ?? [];
+      batches.set(read.key, ofShard);
+      const signal = read.options?.signal;
+      const batch = ofShard.find(([first]) =>
+        first!.options?.signal === signal
+      );
+      if (batch) batch.push(read);
+      else ofShard.push([read]);
+    }
+    for (const batch of Array.from(batches.values()).flat()) {
+      this.#readBatch(batch);
+    }
+  }
+
+  /** Reads from one shard. Damage of one inner chunk does not keep others from being read. */
+  async #readBatch(reads: readonly Read[]): Promise<void> {
+    const { key, options } = reads[0]!;
+    try {
+      const results = await this.#use(
+        key,
+        options,
+        (shard) => shard.readEach(reads),
+      );
+      results.forEach((result, i) => {
+        if (result instanceof Error) reads[i]!.reject(result);
+        else reads[i]!.resolve(result);
+      });
+    } catch (error) {
+      for (const { reject } of reads) reject(error);
+    }
   }
 
   /**
-   * Runs a task that reads a shard, and runs it again if the shard is replaced before the
-   * task ends.
-   *
-   * @param tries How often the shard was replaced.
-   * @param isLocked Whether the lock of the shard is held.
+   * Runs a task that reads a shard: the version whose index is cached if that is still the
+   * present one, or else a snapshot. Only one snapshot at a time is taken to fill the cache.
    */
   async #use<T>(
     key: StoreKey,
-    options: StoreOptions | undefined,
+    options: StoreOptions = {},
     task: (shard: OpenShard) => Promise<T>,
-    tries = 0,
-    isLocked = false,
   ): Promise<T> {
-    const changes = this.#changes;
-    const { count } = changes;
-    if (this.#isDivided) return await this.#useInGroup(key, options, task);
-    const isSteady = isLocked || changes.running === 0;
-    if (isSteady || this.#versioned !== undefined) {
-      this.#forgetChanged();
-      const shard = this.#cache.enter(key);
+    const { signal } = options;
+    signal?.throwIfAborted();
+    const loading = this.#loading.get(key);
+    if (loading !== undefined) await rejectOnAbort(loading, signal);
+    const cached = this.#cache.enter(key);
+    if (cached !== undefined) {
       try {
-        const opened = new CachedOpenShard(this, shard, options);
-        const result = await task(opened);
-        if (isLocked || this.#isUnchanged(shard, count)) return result;
+        return await task(this.#openVersion(cached, signal));
       } catch (error) {
-        if (error instanceof ShardChangedError) this.#cache.drop(shard);
-        else if (error instanceof NotInBodyError) {
-          return await this.#useInGroup(key, options, task);
-        } else if (isLocked || this.#isUnchanged(shard, count)) throw error;
+        if (!(error instanceof ShardChangedError)) throw error;
+        this.#cache.drop(cached);
       } finally {
-        this.#cache.leave(shard);
+        this.#cache.leave(cached);
       }
     }
-    const signal = options?.signal;
-    if (!this.#hasGroups) {
-      const reading = KeyLocks.of(this.#store).read(
-        key,
-        () => this.#use(key, options, task, tries, true),
-      );
-      return await rejectOnAbort(reading, signal);
+    let finish!: () => void;
+    const finished = new Promise<void>((resolve) => finish = resolve);
+    const isFirst = !this.#loading.has(key);
+    if (isFirst) this.#loading.set(key, finished);
+    try {
+      return await rejectOnAbort(this.#load(key, signal, task), signal);
+    } finally {
+      if (isFirst) this.#loading.delete(key);
+      finish();
     }
-    // Writers of this process might replace the shard again and again.
-    const isChangedHere = tries > 0 && changes.count !== count;
-    if (this.#versioned === undefined || isChangedHere) {
-      return await this.#useInGroup(key, options, task);
-    }
-    if (tries > 0) await waitForOthers(key, tries, signal);
-    return await this.#use(key, options, task, tries + 1);
   }
 
-  /** Whether a shard is still as its cached indexes say. With a version, the store checks this when bytes are read. */
-  #isUnchanged({ version }: CachedShard, count: number): boolean {
-    return version !== undefined || this.#changes.count === count;
-  }
-
-  /** Runs a task that reads a shard in one state, without the cache. */
-  #useInGroup<T>(
+  /** Runs a task on a snapshot of a shard, and caches its indexes. */
+  async #load<T>(
     key: StoreKey,
-    options: StoreOptions | undefined,
+    signal: AbortSignal | undefined,
     task: (shard: OpenShard) => Promise<T>,
   ): Promise<T> {
-    const group = this.#store.group!(key, [key]);
-    return group.read(async (values) => {
-      const size = await values.size(key, options);
-      return await task(uncachedShard(
-        (range) => readRange(values, key, range, options),
-        this.#layouts,
-        key,
-        (size ?? 0) - sizeOfLastIndex(this.#layouts),
-      ));
-    }, options);
+    let shard: IndexedShard | undefined;
+    let isCached = false;
+    try {
+      const result = await this.#backend.read([key], async (values) => {
+        shard?.version?.release(); // The store may run the task several times.
+        shard = undefined;
+        shard = await this.#readIndex(key, values);
+        return await task(
+          new OpenShard(this.#form, shard, {
+            read: (range, options) => values.read(key, range, options),
+          }),
+        );
+      }, signal ? { signal } : {});
+      isCached = shard?.version !== undefined;
+      return result;
+    } finally {
+      if (isCached) {
+        this.#cache.add(shard!);
+        this.#cache.leave(shard!);
+      } else shard?.version?.release();
+    }
   }
 
-  /** Forgets all indexes if others have changed shards of the array. */
-  #forgetChanged(): void {
-    const others = this.#changes.count - this.#ownChanges;
-    if (this.#knownChanges === others) return;
-    this.#knownChanges = others;
-    this.#cache.clear();
+  /** Opens the version of a shard whose index is cached. */
+  #openVersion(
+    shard: IndexedShard,
+    signal: AbortSignal | undefined,
+  ): OpenShard {
+    const { key, version } = shard;
+    const backend = this.#backend;
+    return new OpenShard(this.#form, shard, {
+      async read(range, options) {
+        const bytes = await backend.readOf!(
+          version!,
+          key,
+          range,
+          signal ? { ...options, signal } : options,
+        );
+        if (bytes === undefined) throw new ShardChangedError();
+        return bytes;
+      },
+      // A store that can only read usually is a server, which would be asked for each absent inner chunk.
+      needsConfirmation: backend.prepare !== undefined,
+      grow: (entries) => this.#cache.grow(shard, entries),
+    });
   }
 
-  /** The layouts of the shards, of the shards nested in them, and so on. */
-  get layouts(): readonly ShardLayout[] {
-    return this.#layouts;
+  /** Reads the index of a shard, and the record of its file if it has one. */
+  async #readIndex(key: StoreKey, values: Snapshot): Promise<IndexedShard> {
+    const [layout] = this.#form.layouts;
+    const range = indexRange(layout!);
+    const recordSize = this.#form.mayHaveRecords ? FILE_RECORD_SIZE : 0;
+    const bytes = await values.read(
+      key,
+      "suffixLength" in range
+        ? { suffixLength: range.suffixLength + recordSize }
+        : range,
+    );
+    const index = bytes &&
+      decodeShardIndex(bytes.subarray(recordSize), layout!, key);
+    if (index) assertExtents(index, layout!, undefined, key);
+    const record = bytes && recordSize > 0
+      ? decodeFileRecord(bytes.subarray(0, recordSize))
+      : undefined;
+    const version = this.#backend.readOf && values.version(key);
+    // A store that can only read is not asked for the length. Later answers tell it.
+    if (record && this.#backend.prepare && version?.size === undefined) {
+      const size = await values.size(key);
+      assertFileSize(record, key, size && size - bytes!.length);
+    }
+    return {
+      key,
+      index,
+      nested: new Map(),
+      record,
+      version,
+      readers: 1,
+      entries: 0,
+    };
+  }
+}
+
+/** Thrown if the version of a shard that is read has been replaced. */
+class ShardChangedError extends Error {}
+
+/** How the bytes of an open shard are read. */
+interface ShardSource {
+  /** Reads a range, of which fewer bytes are returned if the shard ends before. */
+  read(
+    range: ByteRange,
+    options?: ReadOptions,
+  ): Promise<Uint8Array | undefined>;
+  /** Whether the cached index must be compared with the store if no bytes are read. */
+  readonly needsConfirmation?: boolean;
+  /** Called with the number of entries of a further index. */
+  grow?(entries: number): void;
+}
+
+/** A shard that is being read: a version, or a snapshot. */
+class OpenShard {
+  readonly #form: ShardForm;
+  readonly #shard: IndexedShard;
+  readonly #source: ShardSource;
+
+  constructor(form: ShardForm, shard: IndexedShard, source: ShardSource) {
+    this.#form = form;
+    this.#shard = shard;
+    this.#source = source;
   }
 
-  /** Returns an index of a shard in the cache, without a promise if the index is cached. */
-  indexOf(
-    shard: CachedShard,
-    outer: InnerPath,
-    extent: Extent | undefined,
-    options: StoreOptions | undefined,
-  ): ShardIndex | undefined | Promise<ShardIndex | undefined> {
-    const name = extent === undefined
-      ? ""
-      : outer.map((coordinates) => `/${coordinates}`).join("");
-    const signal = options?.signal;
-    return this.#cache.isLoaded(shard, name, signal)
-      ? shard.get(name)!.index
-      : this.#cache.load(
-        shard,
-        name,
-        (options) =>
-          extent === undefined
-            ? this.#loadOwn(shard.key, options)
-            : this.#loadNested(shard, outer, extent, options),
-        signal,
-      );
+  /** Finds an inner chunk, or `undefined` for an absent one. Returns no promise if its shard is not nested. */
+  find(path: InnerPath): Extent | undefined | Promise<Extent | undefined> {
+    const entry = entryOf(this.#shard.index, path[0]!, this.#form.layouts[0]!);
+    return path.length === 1 || entry === undefined
+      ? entry
+      : this.#findNested(path, entry);
   }
 
-  /** Reads ranges of a shard in the cache, those close to each other by one request. */
-  readRangesTogether(
-    { key, version }: CachedShard,
-    extents: readonly Extent[],
-    options: StoreOptions | undefined,
-  ): Promise<RangeOfChunks[]> {
-    return this.#ranges.readTogether(key, extents, options, version);
-  }
-
-  /** Reads a range of a shard in the cache. */
-  readRange(
-    { key, version }: CachedShard,
-    extent: Extent,
+  async #findNested(
     path: InnerPath,
-    options: StoreOptions | undefined,
-  ): Promise<Uint8Array | undefined> {
-    return this.#ranges.read(key, extent, options, version, path);
+    first: Extent,
+  ): Promise<Extent | undefined> {
+    let extent = first;
+    for (let level = 1; level < path.length; level++) {
+      const index = await this.#nestedIndex(path.slice(0, level), extent);
+      const layout = this.#form.layouts[level]!;
+      const entry = entryOf(index, path[level]!, layout);
+      if (entry === undefined) return undefined;
+      const { offset, length } = entry;
+      extent = { offset: extent.offset + offset, length };
+    }
+    return extent;
+  }
+
+  /** Returns the index of the shard, or of a shard nested in it; `undefined` for an absent one. */
+  async indexAt(path: InnerPath): Promise<ShardIndex | undefined> {
+    if (path.length === 0) return this.#shard.index;
+    const extent = await this.find(path);
+    return extent && await this.#nestedIndex(path, extent);
+  }
+
+  #nestedIndex(
+    path: InnerPath,
+    extent: Extent,
+  ): Promise<ShardIndex | undefined> {
+    const { nested } = this.#shard;
+    const name = path.join("/");
+    const cached = nested.get(name);
+    if (cached !== undefined) return cached;
+    const loading = this.#readNested(path, extent).catch((error) => {
+      nested.delete(name);
+      throw error;
+    });
+    nested.set(name, loading);
+    return loading;
+  }
+
+  async #readNested(
+    path: InnerPath,
+    extent: Extent,
+  ): Promise<ShardIndex | undefined> {
+    const { key } = this.#shard;
+    const layout = this.#form.layouts[path.length]!;
+    const range = partOf(extent, indexRange(layout));
+    const bytes = this.#inside(range, await this.#source.read(range));
+    const index = decodeShardIndex(bytes ?? new Uint8Array(), layout, key);
+    const of = ` of ${describeInner(path, key)}`;
+    assertExtents(index, layout, extent.length, key, of);
+    this.#source.grow?.(index.length);
+    return index;
+  }
+
+  /** Reads inner chunks, or ranges of them. Each is the result of its own, or its damage. */
+  async readEach(
+    reads: readonly Pick<Read, "path" | "range">[],
+  ): Promise<(Uint8Array | undefined | DamageError)[]> {
+    const results = new Array<Uint8Array | undefined | DamageError>(
+      reads.length,
+    ).fill(undefined);
+    const extents = await Promise.all(
+      reads.map(async ({ path, range }, i) => {
+        try {
+          const extent = await this.find(path);
+          return extent && range ? partOf(extent, range) : extent;
+        } catch (error) {
+          if (!(error instanceof DamageError)) throw error;
+          results[i] = error;
+        }
+      }),
+    );
+    for (const chunks of await this.readExtents(extents)) {
+      for (const { place, bytes } of chunks) {
+        const isAlone = chunks.length === 1 &&
+          bytes?.length === bytes?.buffer.byteLength;
+        try {
+          const { path } = reads[place]!;
+          const { key } = this.#shard;
+          const inner = assertInner(bytes, extents[place]!, path, key);
+          // zarrita changes all of the memory in which the bytes lie.
+          results[place] = isAlone ? inner : copyBytes(inner);
+        } catch (error) {
+          results[place] = error as DamageError;
+        }
+      }
+    }
+    return results;
   }
 
   /**
-   * Checks that a shard still has its version when no bytes of the shard are needed. A
-   * store that can only read, which usually is a server, is not asked, since this would
-   * take a request for each absent inner chunk.
+   * Reads ranges of the shard, those close to each other by one request. Without any bytes
+   * to read, makes sure that a cached index still is that of the shard.
+   *
+   * @param extents The ranges; `undefined` for those that are not read.
+   * @returns The bytes of the ranges by request, fewer where the shard has no more.
    */
-  confirm(
-    { key, version, isAbsent }: CachedShard,
-    options: StoreOptions | undefined,
-  ): Promise<unknown> | undefined {
-    const body = this.#versioned;
-    if (version === undefined || isAbsent) return undefined;
-    if (body!.store.set === undefined) return undefined;
-    const nothing = { offset: body!.offset, length: 0 };
-    return this.#ranges.read(key, nothing, options, version);
-  }
-
-  async #loadOwn(key: StoreKey, options: StoreOptions): Promise<LoadedIndex> {
-    if (this.#versioned !== undefined) {
-      return await this.#loadVersioned(key, this.#versioned, options);
-    }
-    const { index } = await this.#readIndex(this.#store, key, options);
-    return { index, isLasting: true };
-  }
-
-  async #readIndex(
-    values: Pick<Store, "get" | "getRange" | "size">,
-    key: StoreKey,
-    options: StoreOptions,
-  ): Promise<RecordedIndex> {
-    const layout = this.#layouts[0]!;
-    if (this.#mayHaveRecords) {
-      const isReadOnly = this.#store.set === undefined;
-      return await readRecordedIndex(values, key, layout, isReadOnly, options);
-    }
-    const index = await readShardIndex(
-      (range) => readRange(values, key, range, options),
-      layout,
-      key,
+  async readExtents(
+    extents: readonly (Extent | undefined)[],
+    options?: ReadOptions,
+  ): Promise<{ place: number; bytes: Uint8Array | undefined }[][]> {
+    const wanted = extents.flatMap((extent, place) =>
+      extent ? [{ place, extent }] : []
     );
-    return { index };
+    const groups = joinedReads(wanted.filter(({ extent }) => extent.length));
+    if (groups.length === 0) await this.confirm();
+    const ranges = groups.map(async (group) => {
+      const range = unionOf(group);
+      const bytes = this.#inside(
+        range,
+        await this.#source.read(range, options),
+      );
+      return group.map(({ place, extent }) => {
+        const start = extent.offset - range.offset;
+        return { place, bytes: bytes?.subarray(start, start + extent.length) };
+      });
+    });
+    const empty = wanted.filter(({ extent }) => extent.length === 0)
+      .map(({ place }) => [{ place, bytes: new Uint8Array() }]);
+    return [...empty, ...await Promise.all(ranges)];
   }
 
-  /** Reads an index together with the version of the value that the index describes. */
-  async #loadVersioned(
-    key: StoreKey,
-    { keySuffix }: ShardBody,
-    options: StoreOptions,
-  ): Promise<LoadedIndex> {
-    let version: StoreVersion | undefined;
-    const release = () => {
-      version?.release();
-      version = undefined;
-    };
-    try {
-      const group = this.#store.group!(key, [key]);
-      const index = await group.read(async (values) => {
-        release(); // The store may try several times.
-        const { index, record } = await this.#readIndex(values, key, options);
-        version = values.version(`${key}${keySuffix}`);
-        if (version && record) this.#ranges.noteRecord(version, record);
-        return index;
-      }, options);
-      // An absent shard may be created at any time, unless the store says otherwise.
-      const isLasting = version === undefined
-        ? index !== undefined
-        : (version as StoreVersion).isLasting;
-      return { index, version, isLasting };
-    } catch (error) {
-      release();
-      throw error;
-    }
+  /** Makes sure that a cached index still is that of the shard. */
+  async confirm(): Promise<void> {
+    if (this.#source.needsConfirmation) await this.#source.read(NOTHING);
   }
 
-  async #loadNested(
-    { key, version }: CachedShard,
-    outer: InnerPath,
-    extent: Extent,
-    options: StoreOptions,
-  ): Promise<LoadedIndex> {
-    const read = (range: Extent) =>
-      this.#ranges.request(key, range, options, version);
-    const layout = this.#layouts[outer.length]!;
-    const index = await readNestedIndex(read, layout, outer, extent, key);
-    return { index, isLasting: true };
+  /**
+   * Returns the bytes of a range without those of the index at the end of the shard, which
+   * belong to no inner chunk. Refuses a file of another length than its record says.
+   */
+  #inside(
+    { offset }: Extent,
+    bytes: Uint8Array | undefined,
+  ): Uint8Array | undefined {
+    const { key, record, version } = this.#shard;
+    const size = version?.size;
+    const [layout] = this.#form.layouts;
+    if (size === undefined || layout!.indexLocation === "start") return bytes;
+    const end = size - shardIndexSize(layout!);
+    if (record) assertFileSize(record, key, end - FILE_RECORD_SIZE);
+    return bytes?.subarray(0, Math.max(0, end - offset));
   }
+}
+
+/** Returns the entry of an inner chunk in an index. */
+function entryOf(
+  index: ShardIndex | undefined,
+  coordinates: readonly number[],
+  layout: ShardLayout,
+): Extent | undefined {
+  const place = placeInShard(coordinates, layout);
+  return index?.[place];
 }
 
 /** Returns the place of an inner chunk in the index of its shard. */
@@ -468,204 +539,64 @@ export function coordinatesInShard(
   }).reverse();
 }
 
-/** The size of the index that shards have at their end. */
-function sizeOfLastIndex([layout]: readonly ShardLayout[]): number {
-  return layout?.indexLocation === "end" ? shardIndexSize(layout) : 0;
+/** A range of a shard, by its place among those that were asked for. */
+interface PlacedExtent {
+  readonly place: number;
+  readonly extent: Extent;
 }
 
-/** Waits before a shard that other programs have replaced is read again. */
-async function waitForOthers(
-  key: StoreKey,
-  tries: number,
-  signal?: AbortSignal,
-): Promise<void> {
-  if (tries === MOST_TRIES) throw new UnfinishedWriteError(key);
-  if (tries > 1) await pause(2 ** (tries - 1), signal);
-}
-
-/** Inner chunks that one request has read. */
-export interface InnerChunksRead {
-  /** Whether the memory of the bytes belongs to the caller. */
-  readonly isOwned: boolean;
-  /** The inner chunks, by their places among those that were asked for. */
-  readonly chunks: readonly {
-    readonly place: number;
-    readonly bytes: Uint8Array;
-  }[];
-}
-
-/** A stored shard that is being read. */
-interface OpenShard {
-  /** The layouts of the shard, of the shards nested in it, and so on. */
-  readonly layouts: readonly ShardLayout[];
-  /**
-   * Returns an index, or `undefined` for an absent shard. Returns no promise if the index
-   * is cached.
-   *
-   * @param outer The path of the nested shard; empty for the stored shard.
-   * @param extent The extent of the nested shard.
-   */
-  index(
-    outer: InnerPath,
-    extent: Extent | undefined,
-  ): ShardIndex | undefined | Promise<ShardIndex | undefined>;
-  /** Reads bytes of an inner chunk, which fill their memory: zarrita changes them in place. */
-  read(extent: Extent, path: InnerPath): Promise<Uint8Array | undefined>;
-  /** Reads several ranges, those close to each other by one request. */
-  readTogether(extents: readonly Extent[]): Promise<RangeOfChunks[]>;
-  /** Rejects if the shard is no longer as its cached indexes say. */
-  confirm?(): Promise<unknown> | undefined;
-}
-
-/** A shard that is read by cached indexes. A class is faster than closures, and each read of an inner chunk makes one. */
-class CachedOpenShard implements OpenShard {
-  readonly #reader: ShardReader;
-  readonly #shard: CachedShard;
-  readonly #options: StoreOptions | undefined;
-
-  constructor(
-    reader: ShardReader,
-    shard: CachedShard,
-    options: StoreOptions | undefined,
+/** Groups ranges that are read by one request, since they lie close to each other. */
+function joinedReads(reads: readonly PlacedExtent[]): PlacedExtent[][] {
+  const groups: PlacedExtent[][] = [];
+  let [start, end] = [0, -Infinity];
+  for (
+    const read of reads.toSorted((a, b) => a.extent.offset - b.extent.offset)
   ) {
-    this.#reader = reader;
-    this.#shard = shard;
-    this.#options = options;
+    const { extent } = read;
+    const fits = endOf(extent) <= end ||
+      extent.offset - end <= LARGEST_GAP &&
+        endOf(extent) - start <= LARGEST_RANGE;
+    if (!fits) {
+      groups.push([]);
+      start = extent.offset;
+    }
+    groups.at(-1)!.push(read);
+    end = fits ? Math.max(end, endOf(extent)) : endOf(extent);
   }
-
-  get layouts(): readonly ShardLayout[] {
-    return this.#reader.layouts;
-  }
-
-  index(
-    outer: InnerPath,
-    extent: Extent | undefined,
-  ): ShardIndex | undefined | Promise<ShardIndex | undefined> {
-    return this.#reader.indexOf(this.#shard, outer, extent, this.#options);
-  }
-
-  read(extent: Extent, path: InnerPath): Promise<Uint8Array | undefined> {
-    return this.#reader.readRange(this.#shard, extent, path, this.#options);
-  }
-
-  readTogether(extents: readonly Extent[]): Promise<RangeOfChunks[]> {
-    return this.#reader.readRangesTogether(this.#shard, extents, this.#options);
-  }
-
-  confirm(): Promise<unknown> | undefined {
-    return this.#reader.confirm(this.#shard, this.#options);
-  }
+  return groups;
 }
 
-/**
- * Returns a shard that is read without the cache.
- *
- * @param end Where the inner chunks end, if known.
- */
-function uncachedShard(
-  read: ReadShardRange,
-  layouts: readonly ShardLayout[],
-  key: StoreKey,
-  end = Infinity,
-): OpenShard {
-  const within = ({ offset, length }: Extent) => ({
-    offset,
-    length: Math.max(0, Math.min(length, end - offset)),
-  });
-  return {
-    layouts,
-    index: (outer, extent) =>
-      extent === undefined
-        ? readShardIndex(read, layouts[0]!, key)
-        : readNestedIndex(read, layouts[outer.length]!, outer, extent, key),
-    async read(extent, path) {
-      const bytes = await read(within(extent));
-      assertInner(bytes, extent, path, key);
-      return inOwnMemory(bytes);
-    },
-    readTogether: (extents) =>
-      Promise.all(extents.map(async (range, place) => ({
-        range,
-        bytes: await read(within(range)),
-        isOwned: false,
-        places: [place],
-      }))),
-  };
+/** The extent of all reads, which are in the order of their offsets. */
+function unionOf(reads: readonly PlacedExtent[]): Extent {
+  const { offset } = reads[0]!.extent;
+  const end = Math.max(...reads.map(({ extent }) => endOf(extent)));
+  return { offset, length: end - offset };
 }
 
-/** Reads the index of a nested shard by a function that reads ranges of the stored one. */
-async function readNestedIndex(
-  read: (range: Extent) => Promise<Uint8Array | undefined>,
-  layout: ShardLayout,
-  outer: InnerPath,
-  extent: Extent,
-  key: StoreKey,
-): Promise<ShardIndex | undefined> {
-  const bytes = await read(partOf(extent, indexRange(layout)));
-  if (bytes === undefined) return undefined;
-  const index = decodeShardIndex(bytes, layout, key);
-  const of = ` of ${describeInner(outer, key)}`;
-  assertExtents(index, layout, extent.length, key, of);
-  return index;
-}
-
-/** The path of a stored shard, as opposed to one nested in it. */
-const WHOLE_SHARD: InnerPath = [];
-
-/** Finds an inner chunk, or `undefined` for an absent one. Returns no promise if the indexes are cached. */
-function findInner(
-  shard: OpenShard,
-  path: InnerPath,
-  level = 0,
-  nested?: Extent,
-): Extent | undefined | Promise<Extent | undefined> {
-  const outer = level === 0 ? WHOLE_SHARD : path.slice(0, level);
-  const index = shard.index(outer, nested);
-  const findIn = (index: ShardIndex | undefined) => {
-    const entry = index?.[placeInShard(path[level]!, shard.layouts[level]!)];
-    if (entry === undefined) return undefined;
-    const offset = entry.offset + (nested?.offset ?? 0);
-    const extent = { offset, length: entry.length };
-    return level + 1 === path.length
-      ? extent
-      : findInner(shard, path, level + 1, extent);
-  };
-  return index instanceof Promise ? index.then(findIn) : findIn(index);
-}
-
-/** Reads an inner chunk, or a range of it. */
-function readInner(
-  shard: OpenShard,
-  path: InnerPath,
-  range?: ByteRange,
-): Promise<Uint8Array | undefined> {
-  const found = findInner(shard, path);
-  return found instanceof Promise
-    ? found.then((inner) => readExtent(shard, path, inner, range))
-    : readExtent(shard, path, found, range);
-}
-
-/** Reads a range of an inner chunk that was found. Not an async function, since each promise counts for small chunks. */
-function readExtent(
-  shard: OpenShard,
-  path: InnerPath,
-  inner: Extent | undefined,
-  range: ByteRange | undefined,
-): Promise<Uint8Array | undefined> {
-  const extent = inner && range ? partOf(inner, range) : inner;
-  return extent === undefined || extent.length === 0
-    ? readNothing(shard, extent && new Uint8Array())
-    : shard.read(extent, path);
-}
-
-/** Resolves to `nothing`, an empty or an absent inner chunk, once the cached index is confirmed. */
-async function readNothing<T>(shard: OpenShard, nothing: T): Promise<T> {
-  await shard.confirm?.();
-  return nothing;
+function endOf({ offset, length }: Extent): number {
+  return offset + length;
 }
 
 /** Returns the extent of a range within an extent. */
 function partOf(extent: Extent, range: ByteRange): Extent {
   const { start, end } = resolveByteRange(range, extent.length);
   return { offset: extent.offset + start, length: end - start };
+}
+
+/** Refuses bytes of an inner chunk if their number is not that of its extent. */
+function assertInner(
+  bytes: Uint8Array | undefined,
+  extent: Extent,
+  path: InnerPath,
+  key: StoreKey,
+): Uint8Array {
+  return assertComplete(bytes, extent, () => describeInner(path, key), key);
+}
+
+/** Names an inner chunk in messages. */
+function describeInner(path: InnerPath, key: StoreKey): string {
+  const names = path.map((coordinates) =>
+    `inner chunk ${describe(coordinates)}`
+  );
+  return names.reverse().join(" of ") + ofShard(key);
 }

@@ -287,6 +287,7 @@ export function storeOf(
     const method = backend[name as keyof Backend];
     if (method) store[name] = method.bind(backend);
   }
+  if (backend.prepare && !backend.remove) store.delete = undefined;
   if (backend.list) {
     store.list = async function* (
       prefix: StoreKey = "/",

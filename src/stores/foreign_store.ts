@@ -20,6 +20,7 @@ import {
   type Store,
   type StoreKey,
   type StoreOptions,
+  type StoreVersion,
 } from "./store.ts";
 
 /** The methods of `Store` that the base classes make of those of a backend. */
@@ -59,7 +60,8 @@ function hasDerivedMethods(store: Store): boolean {
 }
 
 /**
- * Makes a backend of a store that knows no versions and writes one value at a time.
+ * Makes a backend of a store that knows no versions and writes one value at a time. Its
+ * versions last until a value is changed through the same store object.
  * Writers of this process exclude each other; a failed write puts the earlier values
  * back. Values that writers of other processes store meanwhile can be mixed or lost.
  */
@@ -69,12 +71,23 @@ function adapt(store: Store): Backend {
   const read: Backend["read"] = (keys, task, options = {}) => {
     const { signal, name = keys[0]! } = options;
     const run = () => task(source.snapshot(signal));
-    return keys.length > 1 && store.set ? locks.read(name, run) : run();
+    if (!store.set) return run();
+    return keys.length > 1
+      ? locks.read(name, run)
+      : source.readSingle(signal, task, () => locks.read(name, run));
   };
   const list: Pick<Backend, "list"> = typeof store.list === "function"
     ? { list: (prefix, options) => store.list!(prefix, options) }
     : {};
-  if (typeof store.set !== "function") return { read, ...list };
+  const readOf: Backend["readOf"] = async (version, key, range, options) => {
+    if (!source.versions.isPresent(version, key)) return undefined;
+    const bytes = lengthOfByteRange(range) === 0
+      ? new Uint8Array()
+      : await source.snapshot(options?.signal).read(key, range);
+    return source.versions.isPresent(version, key) ? bytes : undefined;
+  };
+  if (typeof store.set !== "function") return { read, readOf, ...list };
+  const versions = source.versions;
   const change = (
     keys: readonly StoreKey[],
     options: ChangeOptions,
@@ -86,12 +99,16 @@ function adapt(store: Store): Backend {
       if (update === "keep") return;
       signal?.throwIfAborted();
       const values = update === "delete" ? undefined : update.map(ownBytes);
-      await replace(store, keys, values, signal ? { signal } : {});
+      await versions.change(
+        keys,
+        () => replace(store, keys, values, signal ? { signal } : {}),
+      );
     };
     return exclusive ? run() : locks.write(name, run, signal && { signal });
   };
   return {
     read,
+    readOf,
     ...list,
     prepare(keys, options = {}) {
       return Promise.resolve(
@@ -106,15 +123,67 @@ function adapt(store: Store): Backend {
         ),
       );
     },
-    remove: (keys, options = {}) =>
-      change(keys, options, () => Promise.resolve("delete")),
+    ...typeof store.delete === "function" && {
+      remove: (keys: readonly StoreKey[], options: ChangeOptions = {}) =>
+        change(keys, options, () => Promise.resolve("delete")),
+    },
     update: (keys, task, options: ValuesOptions = {}) =>
       change(keys, options, () => task(source.snapshot(options.signal))),
   };
 }
 
+/**
+ * The versions of the values of a foreign store, which last until the values are changed
+ * through the same store object. They have neither tags nor sizes, since changes by others
+ * are not noticed.
+ */
+class ForeignVersions {
+  readonly #present = new Map<StoreKey, StoreVersion>();
+  #changes = 0;
+  #running = 0;
+
+  /** Counts the changes that have begun; `undefined` during a change. */
+  get state(): number | undefined {
+    return this.#running > 0 ? undefined : this.#changes;
+  }
+
+  /** Returns the version of a value that was read since a state; `undefined` if there was a change. */
+  since(state: number | undefined, key: StoreKey): StoreVersion | undefined {
+    if (state === undefined || state !== this.state) return undefined;
+    let version = this.#present.get(key);
+    if (version === undefined) {
+      const release = () => {
+        if (this.isPresent(version!, key)) this.#present.delete(key);
+      };
+      version = { isLasting: true, isLocal: true, release };
+      this.#present.set(key, version);
+    }
+    return version;
+  }
+
+  isPresent(version: StoreVersion, key: StoreKey): boolean {
+    return this.#present.get(key) === version;
+  }
+
+  /** Runs a task that changes values. */
+  async change(
+    keys: readonly StoreKey[],
+    task: () => Promise<void>,
+  ): Promise<void> {
+    this.#changes++;
+    this.#running++;
+    for (const key of keys) this.#present.delete(key);
+    try {
+      await task();
+    } finally {
+      this.#running--;
+    }
+  }
+}
+
 /** Reads the values of a store, whatever methods it has. */
 class ForeignSource {
+  readonly versions = new ForeignVersions();
   readonly #store: Store;
   /** Whether the store may add zeros to ranges: it has returned memory of Node. */
   #mayPad = false;
@@ -123,25 +192,66 @@ class ForeignSource {
     this.#store = store;
   }
 
-  snapshot(signal: AbortSignal | undefined): Snapshot {
+  /**
+   * Runs a task that reads one value. One read needs no lock. If there are several, and
+   * there was a change meanwhile, `again` runs the task under the lock of the value.
+   */
+  async readSingle<T>(
+    signal: AbortSignal | undefined,
+    task: (values: Snapshot) => Promise<T>,
+    again: () => Promise<T>,
+  ): Promise<T> {
+    const { state } = this.versions;
+    const counts = { reads: 0 };
+    const isMixed = () =>
+      counts.reads > 1 &&
+      (state === undefined || state !== this.versions.state);
+    try {
+      const result = await task(this.snapshot(signal, counts));
+      if (!isMixed()) return result;
+    } catch (error) {
+      if (!isMixed()) throw error;
+    }
+    return await again();
+  }
+
+  /** @param counts Counts the reads of the snapshot. */
+  snapshot(
+    signal: AbortSignal | undefined,
+    counts: { reads: number } = { reads: 0 },
+  ): Snapshot {
+    const absent = new Set<StoreKey>();
+    const note = <T>(key: StoreKey, result: T) => {
+      if (result === undefined) absent.add(key);
+      return result;
+    };
     const options = signal ? { signal } : {};
     const store = this.#store;
+    const { versions } = this;
+    const { state } = versions;
     return {
       async size(key) {
         signal?.throwIfAborted();
-        return typeof store.size === "function"
-          ? await store.size(key, options)
-          : (await store.get(key, options))?.length;
+        counts.reads++;
+        return note(
+          key,
+          typeof store.size === "function"
+            ? await store.size(key, options)
+            : (await store.get(key, options))?.length,
+        );
       },
       read: async (key, range, { limit } = {}) => {
         signal?.throwIfAborted();
-        if (range !== undefined) return await this.#range(key, range, options);
+        counts.reads++;
+        if (range !== undefined) {
+          return note(key, await this.#range(key, range, options));
+        }
         const bytes = await store.get(
           key,
           limit === undefined ? options : { ...options, limit },
         );
         if (bytes) assertSizeLimit(key, limit, bytes.length);
-        return bytes && copyBytes(bytes); // The store may keep its memory.
+        return note(key, bytes && copyBytes(bytes)); // The store may keep its memory.
       },
       async stream(key, range) {
         signal?.throwIfAborted();
@@ -154,7 +264,8 @@ class ForeignSource {
           ? stream.pipeThrough(rangeStream(range))
           : stream;
       },
-      version: () => undefined,
+      version: (key) =>
+        absent.has(key) ? undefined : versions.since(state, key),
     };
   }
 

@@ -2,21 +2,20 @@ import {
   chunksOf,
   type ParsedArray,
   readDocument,
-  unsizedPart,
+  shardFormOf,
 } from "../arrays/mod.ts";
-import { applyParts } from "../concat_parts/mod.ts";
 import { describe, inDocument } from "../errors/mod.ts";
 import { parseZarrJson } from "../metadata/mod.ts";
 import { copyBytes, isSameBytes } from "../runtime/mod.ts";
-import type { ShardBody } from "../shards/mod.ts";
+import type { ShardForm } from "../shards/mod.ts";
 import {
   assertStoreKey,
   type Backend,
   backendOf,
   describeStore,
-  hasGroups,
   type Store,
   type StoreKey,
+  storeOf,
   type StoreOptions,
 } from "../stores/mod.ts";
 import type { StorePlace } from "./view_backend.ts";
@@ -289,18 +288,14 @@ export class PlainArray implements TranslatedArray {
 
   /** The store of whole chunks, until all users of views use backends. */
   get store(): Store {
-    return this.#store ??= wholeChunks(this.#parts, this.root, this.array);
+    return this.#store ??= this.array.hasParts
+      ? storeOf(this.backend, () => describeStore(this.#parts))
+      : this.#parts;
   }
 
-  /** The size of all head parts in bytes; 0 if every part has a size. */
-  get headSize(): number {
-    return this.body?.offset ?? 0;
-  }
-
-  /** The first unsized part of each chunk, or the chunk if it has no parts; `null` if every part has a size. */
-  get body(): ShardBody | null {
-    const part = unsizedPart(this.array.parts);
-    return part ? { store: this.#parts, ...part } : null;
+  /** How shards are stored; `undefined` for an array without shards. */
+  get shards(): ShardForm | undefined {
+    return shardFormOf(this.array);
   }
 
   get gridShape(): readonly number[] {
@@ -346,15 +341,4 @@ export class PlainArray implements TranslatedArray {
       yield this.array.coordinatesOf(key.slice(root.length)) ?? key;
     }
   }
-}
-
-/** A store of whole chunks. Shards of one object are changed through groups, where the store has some. */
-function wholeChunks(store: Store, root: string, array: ParsedArray): Store {
-  const { hasParts, parts, chunk } = array;
-  if (!hasParts && !(chunk.shard && hasGroups(store))) return store;
-  return applyParts(hasParts ? [parts] : [], store, {
-    isChunkKey: (key) =>
-      key.startsWith(`${root}/`) &&
-      array.coordinatesOf(key.slice(root.length + 1)) !== undefined,
-  });
 }

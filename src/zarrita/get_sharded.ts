@@ -428,11 +428,11 @@ class ElementsRead {
       pieces.map(({ coordinates }) => coordinates),
       { signal },
     );
-    await allSettled(reads.map(async ({ isOwned, chunks }) => {
+    await allSettled(reads.map(async (chunks) => {
       const found = chunks.map(({ place, bytes, rows }) => {
         const piece = pieces[place]!;
         absent.delete(piece);
-        return { piece, bytes: isOwned ? bytes : copyBytes(bytes), rows };
+        return { piece, bytes, rows };
       });
       await this.#decode(found, signal);
     }));

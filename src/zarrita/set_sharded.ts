@@ -450,16 +450,20 @@ class ElementsWriter {
     const { signal } = this.#options;
     if (target instanceof ShardedArray) {
       const { prefix, alignment, otherBytes, container } = this.#options;
-      return await target.inner.write(target.keyOf(shard), whole ?? encode, {
-        prefix,
-        alignment,
-        container: typeof container === "function"
-          ? container(shard)
-          : container,
-        otherBytes,
-        signal,
-        isWhole,
-      });
+      return await target.inner.writer.write(
+        target.keyOf(shard),
+        whole ?? encode,
+        {
+          prefix,
+          alignment,
+          container: typeof container === "function"
+            ? container(shard)
+            : container,
+          otherBytes,
+          signal,
+          isWhole,
+        },
+      );
     }
     const { backend } = target;
     const key = target.keyOf(shard);

@@ -4,10 +4,10 @@ import { describe, MetadataError } from "../errors/mod.ts";
 import { ceilDivide, type NamedConfiguration } from "../metadata/mod.ts";
 import { copyBytes, joinBytes, ownBytes } from "../runtime/mod.ts";
 import {
-  InnerChunks,
   type InnerPath,
-  ShardChanges,
   type ShardLayout,
+  ShardReader,
+  ShardWriter,
 } from "../shards/mod.ts";
 import {
   type Backend,
@@ -36,17 +36,12 @@ interface InnerPlace {
   readonly path: InnerPath;
 }
 
-/** Inner chunks that one request has read. */
-export interface InnerChunksTogether {
-  /** Whether the memory of the bytes belongs to the caller. */
-  readonly isOwned: boolean;
-  /** The inner chunks, by their places among those that were asked for. */
-  readonly chunks: readonly {
-    readonly place: number;
-    readonly bytes: Uint8Array;
-    /** The rows of a chunk that extends past the end of the array. */
-    readonly rows: ChunkRows | undefined;
-  }[];
+/** An inner chunk by its place among those that were asked for. */
+interface ReadInnerChunk {
+  readonly place: number;
+  readonly bytes: Uint8Array;
+  /** The rows of a chunk that extends past the end of the array. */
+  readonly rows: ChunkRows | undefined;
 }
 
 /** A sharded array, shown as an array of its innermost chunks. */
@@ -57,7 +52,6 @@ export class ShardedArray implements TranslatedArray {
   readonly levels: ShardLevels;
   readonly inner: InnerChunks;
   readonly #shards: PlainArray;
-  readonly #changes: ShardChanges;
   readonly #codecs: readonly string[];
   readonly #codecsNeedKeys: boolean;
   /** The shard that was located last. */
@@ -75,12 +69,13 @@ export class ShardedArray implements TranslatedArray {
     this.array = array;
     this.levels = levels;
     this.#shards = new PlainArray(store, root, array);
-    this.#changes = ShardChanges.of(store, root);
     this.inner = innerChunks(store, root, array, () => {
-      const { headSize, body, store: shards } = this.#shards;
-      const changes = this.#changes;
-      const options = { headSize, body, changes };
-      return new InnerChunks(shards, levels.layouts, options);
+      const { backend } = this.#shards;
+      const form = this.#shards.shards!;
+      return {
+        reader: new ShardReader(backend, form),
+        writer: new ShardWriter(backend, form),
+      };
     });
     this.refresh(); // Other programs may have changed the shards.
     this.#codecs = levels.codecs.map(({ name }) => name);
@@ -95,7 +90,7 @@ export class ShardedArray implements TranslatedArray {
 
   /** The number of bytes of the head parts of a shard. */
   get headSize(): number {
-    return this.#shards.headSize;
+    return this.#shards.shards!.headSize ?? 0;
   }
 
   placeOf(plainKey: string): Place | undefined {
@@ -109,8 +104,7 @@ export class ShardedArray implements TranslatedArray {
    * Reads an inner chunk; `undefined` also for a key outside the chunk grid. The bytes
    * fill their memory, since zarrita encodes all of the memory that elements lie in.
    *
-   * @param options Those of zarrita's `get`. A chunk that is read without options is read in
-   * its present state, since `zarr.set` changes it and writes it back.
+   * @param options Those of zarrita's `get`.
    */
   read(
     plainKey: string,
@@ -119,10 +113,7 @@ export class ShardedArray implements TranslatedArray {
     const place = this.locate(plainKey);
     if (place === undefined) return Promise.resolve(undefined);
     const { key, path } = place;
-    const { reader } = this.inner;
-    const reading = options === undefined
-      ? reader.readPresent(key, path)
-      : reader.read(key, path, undefined, options);
+    const reading = this.inner.reader.read(key, path, undefined, options);
     if (!this.#codecsNeedKeys) return reading;
     const rows = this.#rowsAt(gridCoordinates(plainKey, this.gridShape)!);
     return reading.then((bytes) => {
@@ -135,7 +126,7 @@ export class ShardedArray implements TranslatedArray {
 
   /**
    * Reads inner chunks of one shard in one state. Those that lie close to each other are
-   * read by one request, and share its memory.
+   * read by one request, and share its memory, which belongs to the caller.
    *
    * @param chunks The grid coordinates of inner chunks in the chunk grid.
    * @returns The inner chunks, by request. Absent ones are left out.
@@ -143,7 +134,7 @@ export class ShardedArray implements TranslatedArray {
   async readTogether(
     chunks: readonly (readonly number[])[],
     options: OwnedReadOptions | undefined,
-  ): Promise<InnerChunksTogether[]> {
+  ): Promise<ReadInnerChunk[][]> {
     // The array may have become smaller since the caller has opened it.
     const places = chunks.flatMap((coordinates, place) =>
       coordinates.every((c, i) => c < this.gridShape[i]!)
@@ -156,16 +147,15 @@ export class ShardedArray implements TranslatedArray {
       places.map(({ path }) => path),
       options,
     );
-    return reads.map(({ isOwned, chunks: read }) => ({
-      isOwned,
-      chunks: read.map(({ place: i, bytes }) => {
+    return reads.map((read) =>
+      read.map(({ place: i, bytes }) => {
         const { place } = places[i]!;
         const rows = this.#codecsNeedKeys
           ? this.#rowsAt(chunks[place]!)
           : undefined;
         return { place, bytes, rows };
-      }),
-    }));
+      })
+    );
   }
 
   /** The rows of a chunk that extends past the end of the array; `undefined` for another chunk. */
@@ -251,6 +241,12 @@ export class ShardedArray implements TranslatedArray {
   }
 }
 
+/** What reads and writes the inner chunks of an array. */
+interface InnerChunks {
+  readonly reader: ShardReader;
+  readonly writer: ShardWriter;
+}
+
 /** The inner chunks of an array, with the document that they were created for. */
 interface Latest {
   readonly document: string;
@@ -300,7 +296,7 @@ function innerChunkBackend(
       ),
     );
   const change = async (key: StoreKey, bytes: Uint8Array | undefined) => {
-    await inner.change(key, path, bytes);
+    await inner.writer.change(key, path, bytes);
   };
   return {
     read: (_, task, options) =>

@@ -90,6 +90,7 @@ export function testComposedStores(
       smallest: boundaries.at(-1) ?? 0,
       boundaries,
       lacks: LACKS[name] ?? [],
+      hasWriter: name !== "HttpStore",
     });
   }
 }

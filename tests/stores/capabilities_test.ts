@@ -12,7 +12,6 @@ import {
   write,
 } from "../../src/stores/capabilities.ts";
 import { MemoryStore } from "../../src/stores/memory_store.ts";
-import { snapshot } from "../../src/concat_parts/write_chunk.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { logged } from "../support/observed_store.ts";
 import { testStore } from "./conformance.ts";
@@ -71,16 +70,13 @@ Deno.test("capabilities call the methods that the store has", async () => {
   assertEquals(await readRange(store, KEY, range), BYTES.slice(1, 3));
   assertEquals(await readAll(await readStream(store, KEY)), BYTES);
   assertEquals(await readSize(store, KEY), 9);
-  const kept = await snapshot(store, KEY);
   await write(store, KEY, streamOf(BYTES, BYTES));
   assertEquals(
     log,
-    ["getRange", "stream", "size", "get", "set"].map(
+    ["getRange", "stream", "size", "set"].map(
       (method) => `${method} ${KEY}`,
     ),
   );
-  await kept.restore();
-  assertEquals(await readSize(store, KEY), 9);
 });
 
 Deno.test("capabilities fall back to get", async () => {
@@ -120,7 +116,6 @@ Deno.test("capabilities pass the signal on, and streams stop when it aborts", as
       () => readSize(store, KEY, { signal }),
       () => write(store, KEY, BYTES, { signal }),
       () => write(store, KEY, streamOf(BYTES), { signal }),
-      () => snapshot(store, KEY, { signal }),
     ]
   ) assertStrictEquals(await assertRejects(use), reason);
   const controller = new AbortController();
@@ -163,53 +158,6 @@ Deno.test("write to a read-only store throws a TypeError and cancels the stream"
   }
 });
 
-Deno.test("snapshot reads the value and sets it again", async () => {
-  const { store, behind, log } = having("get", "set", "delete");
-  const kept = await snapshot(store, KEY);
-  await behind.delete(KEY);
-  await kept.restore();
-  assertEquals(await behind.get(KEY), BYTES);
-  assertEquals(log, [`get ${KEY}`, `get ${KEY}`, `set ${KEY}`]);
-});
-
-Deno.test("snapshot of an absent value deletes a later value, and nothing if there is none", async () => {
-  const { store, behind, log } = having("get", "set", "delete");
-  const kept = await snapshot(store, ABSENT);
-  await kept.restore();
-  assertEquals(log, [`get ${ABSENT}`, `get ${ABSENT}`]);
-  await behind.set(ABSENT, BYTES);
-  await kept.restore();
-  assertEquals(await behind.get(ABSENT), undefined);
-  assertEquals(log.at(-1), `delete ${ABSENT}`);
-});
-
-Deno.test("snapshot cannot restore absence without delete, nor a value without set", async () => {
-  const { store, behind } = having("get", "set");
-  const absent = await snapshot(store, ABSENT);
-  await absent.restore();
-  await behind.set(ABSENT, BYTES);
-  await assertRejects(
-    () => absent.restore(),
-    Error,
-    'Cannot remove key "/c/0/2": the store has no "delete" method',
-  );
-  const readOnly = having("get");
-  const present = await snapshot(readOnly.store, KEY);
-  await present.restore(); // It is there still.
-  await readOnly.behind.set(KEY, new Uint8Array());
-  await assertRejects(() => present.restore(), TypeError, "read-only");
-});
-
-Deno.test("snapshot restores after the signal has aborted", async () => {
-  const { store, behind } = having("get", "set");
-  const controller = new AbortController();
-  const kept = await snapshot(store, KEY, { signal: controller.signal });
-  await behind.set(KEY, new Uint8Array());
-  controller.abort();
-  await kept.restore();
-  assertEquals(await behind.get(KEY), BYTES);
-});
-
 Deno.test("capabilities accept a Map, whose size is not a method", async () => {
   const store = mapStore([[KEY, BYTES]]);
   const range = { offset: 7, length: 9 };
@@ -219,13 +167,9 @@ Deno.test("capabilities accept a Map, whose size is not a method", async () => {
   const stream = await readStream(store, KEY);
   assertInstanceOf(stream, ReadableStream);
   assertEquals(await readAll(stream), BYTES);
-  const kept = [await snapshot(store, KEY), await snapshot(store, ABSENT)];
   await write(store, KEY, streamOf(BYTES, BYTES));
   await write(store, ABSENT, BYTES);
   assertEquals(await readSize(store, KEY), 18);
-  for (const each of kept) await each.restore();
-  assertEquals(await store.get(KEY), BYTES);
-  assertEquals(await store.get(ABSENT), undefined);
 });
 
 Deno.test("readRange of zero bytes only checks that the value exists", async () => {

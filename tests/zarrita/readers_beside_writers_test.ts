@@ -95,7 +95,7 @@ for (const [way, members] of Object.entries(WAYS)) {
             await (step.do === "set"
               ? zarr.set(array, selection, value)
               : setSharded(zarr, array, selection, value, {
-                prefix: new Uint8Array(step.prefix).fill(200),
+                prefix: new Uint8Array(step.prefix),
               }));
             for (const entry of entries) entry.stored = ++time;
           }));

@@ -4,11 +4,7 @@ import {
   parsedArrayOf,
   type Share,
 } from "../../arrays/mod.ts";
-import {
-  type FlatParts,
-  flattenLayers,
-  ONE_OBJECT,
-} from "../../concat_parts/mod.ts";
+import type { Part } from "../../splitter/mod.ts";
 import {
   readSize,
   readStream,
@@ -45,7 +41,7 @@ export interface StoredValue {
   readonly store: Store;
   readonly key: StoreKey;
   /** The parts that the value is stored in. */
-  readonly flat: FlatParts;
+  readonly parts: readonly Part[];
   size(options: StoreOptions): Promise<number | undefined>;
   get(options: StoreOptions): Promise<Uint8Array | undefined>;
   stream(options?: StoreOptions): Promise<
@@ -92,8 +88,8 @@ export class ConvertWork implements Iterable<WorkItem> {
     for (const array of this.#arrays) {
       const { contain } = array;
       const checks = checksOf(parsedArrayOf(array.source));
-      const sourceParts = partsOf(array.source);
-      const targetParts = partsOf(array.target);
+      const sourceParts = parsedArrayOf(array.source).parts;
+      const targetParts = parsedArrayOf(array.target).parts;
       for (const coordinates of chunksToDo(arrayOfJob(array), this.#share)) {
         const from = chunkIn(
           source.store,
@@ -142,10 +138,6 @@ function arrayOfJob({ path, source, stored }: PlannedArray): ArrayOfJob {
   return { path, gridShape: source.gridShape, stored };
 }
 
-function partsOf(chunks: ArrayChunks): FlatParts {
-  return flattenLayers([parsedArrayOf(chunks).parts]);
-}
-
 /**
  * A chunk of an array in a store.
  *
@@ -154,14 +146,14 @@ function partsOf(chunks: ArrayChunks): FlatParts {
 function chunkIn(
   store: Store,
   chunks: ArrayChunks,
-  flat: FlatParts,
+  parts: readonly Part[],
   coordinates: readonly number[],
   isExclusive = false,
 ): StoredValue {
   return {
     store,
     key: chunks.key(coordinates),
-    flat,
+    parts,
     size: (options) => chunks.size(coordinates, options),
     get: (options) => chunks.get(coordinates, options),
     stream: (options) => chunks.stream(coordinates, options),
@@ -176,7 +168,7 @@ function fileIn(store: Store, key: StoreKey): StoredValue {
   return {
     store,
     key,
-    flat: ONE_OBJECT,
+    parts: [{ keySuffix: "" }],
     size: (options) => readSize(store, key, options),
     get: (options) => readValue(store, key, options),
     stream: (options) => readStream(store, key, options),

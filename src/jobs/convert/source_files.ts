@@ -1,8 +1,8 @@
 import { parsedArrayOf } from "../../arrays/mod.ts";
-import type { FlatParts } from "../../concat_parts/mod.ts";
 import { describe, MetadataError } from "../../errors/mod.ts";
 import { isV2Document, withoutV2Nodes } from "../../metadata/mod.ts";
 import { runConcurrently } from "../../runtime/mod.ts";
+import type { Part } from "../../splitter/mod.ts";
 import {
   fileStamp,
   type Store,
@@ -170,7 +170,7 @@ export async function fingerprintOf(
 
 /** A value that is copied from the source. */
 export interface CopiedValue {
-  readonly from: { readonly key: StoreKey; readonly flat: FlatParts };
+  readonly from: { readonly key: StoreKey; readonly parts: readonly Part[] };
 }
 
 /**
@@ -217,11 +217,11 @@ export class SourceStamps {
 
   /** The stamps of the files of a value; empty if they have none. */
   async #stampsOf(
-    { from: { key, flat } }: CopiedValue,
+    { from: { key, parts } }: CopiedValue,
     options: StoreOptions,
   ): Promise<string> {
     let text = "";
-    for (const { keySuffix } of flat.parts) {
+    for (const { keySuffix } of parts) {
       const file: StoreKey = `${key}${keySuffix}`;
       const stamp = await fileStamp(this.#store, file, options);
       if (stamp !== undefined) text += `${file} ${stamp}\n`;

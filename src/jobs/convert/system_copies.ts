@@ -1,9 +1,7 @@
+import { partsBackend } from "../../concat_parts/mod.ts";
+import { storingOrder } from "../../splitter/mod.ts";
 import {
-  changeGroup,
-  readChunkRange,
-  StoredChunk,
-} from "../../concat_parts/mod.ts";
-import {
+  backendOf,
   type ByteWriter,
   canCopyFiles,
   copyFile,
@@ -40,24 +38,21 @@ export async function copyBySystem(
   if (!canCopyFiles(source.store, target.store)) return false;
   // The checksum of a whole chunk needs all bytes.
   if (checks?.hasChecksum || size > LONGEST) return false;
-  const [from, to] = [source, target].map(({ store, key, flat }) =>
-    new StoredChunk(flat, store, key, options)
-  ) as [StoredChunk, StoredChunk];
-  const files = filesToWrite(filesOf(from, size), filesOf(to, size));
+  const files = filesToWrite(filesOf(source, size), filesOf(target, size));
   if (files === undefined) return false;
-  const check = checks && new ChunkCheck(checks, from.key, size);
+  const check = checks && new ChunkCheck(checks, source.key, size);
   const read = files.reduce((sum, { copied, end }) => sum + end - copied, 0);
   if (read + (check?.index?.length ?? 0) > MOST_READ) return false;
   // A stored chunk may begin with bytes of another format, which must not be lost.
   for (const { key } of isNew ? [] : files) {
-    if (await to.store.size!(key, to.options) !== undefined) return false;
+    if (await target.store.size!(key, options) !== undefined) return false;
   }
   try {
-    const stamps = await stampsOf(from);
-    if (check) await verifyIndex(from, check, size);
-    await writeFiles(from, to, files, async () => {
-      if (await stampsOf(from) !== stamps) throw new ChangedSource();
-    });
+    const stamps = await stampsOf(source, options);
+    if (check) await verifyIndex(source, check, size, options);
+    await writeFiles(source, target, files, async () => {
+      if (await stampsOf(source, options) !== stamps) throw new ChangedSource();
+    }, options);
     return true;
   } catch (error) {
     if (error instanceof ChangedSource) return false;
@@ -94,14 +89,12 @@ class ChangedSource extends Error {}
 
 /** The files of a chunk in order; `undefined` if their lengths do not follow from that of the chunk. */
 function filesOf(
-  { parts, flat, key }: StoredChunk,
+  { parts, key }: StoredValue,
   size: number,
 ): ChunkFile[] | undefined {
   const rest = parts.reduce((rest, { size = 0 }) => rest - size, size);
   const unsized = parts.filter(({ size }) => size === undefined);
-  if (flat.sums.length > 0 || unsized.length !== 1 || rest < 0) {
-    return undefined;
-  }
+  if (unsized.length !== 1 || rest < 0) return undefined;
   let end = 0;
   return parts.map(({ keySuffix, size = rest }) => {
     const start = end;
@@ -131,7 +124,8 @@ function filesToWrite(
 
 /** The stamps of all files of a chunk, which change with each write. */
 async function stampsOf(
-  { store, key, parts, options }: StoredChunk,
+  { store, key, parts }: StoredValue,
+  options: StoreOptions,
 ): Promise<string> {
   const stamps: (string | undefined)[] = [];
   for (const { keySuffix } of parts) {
@@ -141,65 +135,69 @@ async function stampsOf(
 }
 
 async function verifyIndex(
-  chunk: StoredChunk,
+  chunk: StoredValue,
   check: ChunkCheck,
   size: number,
+  options: StoreOptions,
 ): Promise<void> {
   const { offset, length } = check.index ?? { offset: size, length: 0 };
   check.skip(offset);
-  check.take(await readBytes(chunk, offset, offset + length));
+  check.take(await readBytes(chunk, offset, offset + length, options));
   check.skip(size - offset - length);
   check.finish();
 }
 
 /** @param assertUnchanged Called before each file is complete, so that no file has bytes of two writes. */
 async function writeFiles(
-  from: StoredChunk,
-  to: StoredChunk,
+  from: StoredValue,
+  { store, key, parts }: StoredValue,
   files: readonly FileToWrite[],
   assertUnchanged: () => Promise<void>,
+  options: StoreOptions,
 ): Promise<void> {
-  const { store, options } = to;
-  const keys = files.map(({ key }) => key);
-  const group = to.group() ?? store.group!(to.key, keys);
-  await changeGroup(group, options, async (writer) => {
-    for (const file of files) {
-      const value = await writer.writer(file.key);
-      await writeFile(from, file, value, assertUnchanged);
-    }
-  });
-}
-
-async function writeFile(
-  from: StoredChunk,
-  { source, start, copied, end }: FileToWrite,
-  writer: ByteWriter,
-  assertUnchanged: () => Promise<void>,
-): Promise<void> {
-  const { store, options } = from;
+  const keys = storingOrder(parts)
+    .map(({ keySuffix }): StoreKey => `${key}${keySuffix}`);
+  const pending = await backendOf(store)
+    .prepare!(keys, { ...options, name: key });
   try {
-    if (source !== undefined) {
-      const file = { store, key: source.key, size: source.end - source.start };
-      const isCopied = await copyFile(file, writer, copied - start, options);
-      if (!isCopied) throw new ChangedSource();
+    for (const file of files) {
+      const writer = await pending.writer(file.key);
+      await writeFile(from, file, writer, options);
+      await assertUnchanged();
+      await writer.close();
     }
-    await writeAll(writer, await readBytes(from, copied, end));
-    await assertUnchanged();
-    await writer.close();
+    await pending.commit();
   } catch (error) {
-    await writer.abort?.(error);
+    await pending.abort(error);
     throw error;
   }
 }
 
+async function writeFile(
+  from: StoredValue,
+  { source, start, copied, end }: FileToWrite,
+  writer: ByteWriter,
+  options: StoreOptions,
+): Promise<void> {
+  if (source !== undefined) {
+    const { store } = from;
+    const file = { store, key: source.key, size: source.end - source.start };
+    const isCopied = await copyFile(file, writer, copied - start, options);
+    if (!isCopied) throw new ChangedSource();
+  }
+  await writeAll(writer, await readBytes(from, copied, end, options));
+}
+
 async function readBytes(
-  chunk: StoredChunk,
+  { store, key, parts }: StoredValue,
   start: number,
   end: number,
+  options: StoreOptions,
 ): Promise<Uint8Array> {
   const range = { offset: start, length: end - start };
   if (range.length === 0) return new Uint8Array();
-  const bytes = await readChunkRange(chunk, range);
+  const bytes = await partsBackend(backendOf(store), parts, () => true)
+    .read([key], (values) => values.read(key, range), options);
   if (bytes?.length !== range.length) throw new ChangedSource();
   return bytes;
 }

@@ -1,5 +1,4 @@
 import { parsedArrayOf, type Share } from "../../arrays/mod.ts";
-import { flattenLayers } from "../../concat_parts/mod.ts";
 import { inDocument } from "../../errors/mod.ts";
 import { runConcurrently } from "../../runtime/mod.ts";
 import type { ShardLayout } from "../../shards/mod.ts";
@@ -209,9 +208,9 @@ export class RecodedArray {
 
   *#sourceValuesOf(group: readonly number[]): Generator<CopiedValue> {
     const { source } = this.planned;
-    const flat = flattenLayers([parsedArrayOf(source).parts]);
+    const { parts } = parsedArrayOf(source);
     for (const object of this.#sourceObjects(this.#boxOf(group))) {
-      yield { from: { key: source.key(object) as StoreKey, flat } };
+      yield { from: { key: source.key(object) as StoreKey, parts } };
     }
   }
 

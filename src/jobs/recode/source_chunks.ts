@@ -92,10 +92,10 @@ export class SourceChunks {
       isOwned || !isGivenAway ? bytes : copyBytes(bytes);
     if (this.#sharded !== undefined) {
       const reads = await this.#sharded.readTogether(chunks, options);
-      return reads.map(({ isOwned, chunks: read }) =>
+      return reads.map((read) =>
         read.map(({ place, bytes, rows }) => ({
           coordinates: chunks[place]!,
-          bytes: own(bytes, isOwned),
+          bytes,
           rows,
         }))
       );
