@@ -1,4 +1,5 @@
 /** Recodes arrays beside `zarrs_reencode`: `deno task bench recode` */
+import { walk } from "@std/fs/walk";
 import process from "node:process";
 import { convert, type Recoding } from "../jobs.ts";
 import { FileSystemStore } from "../mod.ts";
@@ -219,9 +220,6 @@ async function recode(
 
 /** Counts the files of an array, which are the same for all contestants. */
 async function countFiles(folder: string): Promise<number> {
-  let count = 0;
-  for await (const { isFile, name } of Deno.readDir(folder)) {
-    count += isFile ? 1 : await countFiles(`${folder}/${name}`);
-  }
-  return count;
+  const files = await Array.fromAsync(walk(folder, { includeDirs: false }));
+  return files.length;
 }

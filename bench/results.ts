@@ -1,3 +1,4 @@
+import { ensureDir } from "@std/fs/ensure-dir";
 import { deno } from "../tools/deno.ts";
 import { drawChart } from "./chart.ts";
 import { type Report, score, tableOf } from "./comparison.ts";
@@ -23,7 +24,7 @@ export async function writeResults(
   options: Options,
   benchmarks: Readonly<Record<string, Benchmark>>,
 ): Promise<void> {
-  await Deno.mkdir(FOLDER, { recursive: true });
+  await ensureDir(FOLDER);
   const { title } = benchmarks[name]!;
   const { comparisons, tables = [], note } = report;
   const blocks = [

@@ -176,6 +176,14 @@ Deno.test("no module imports zarrita, which users bring", async () => {
   }
 });
 
+Deno.test("only the command line imports the standard library of JSR", async () => {
+  const found: string[] = [];
+  for (const module of await modules()) {
+    if (/"(?:jsr:)?@std\//.test(await codeOf(module))) found.push(module);
+  }
+  assertEquals(found.filter((module) => !module.startsWith("cli/")), []);
+});
+
 Deno.test("only the file store and the command line use the Deno namespace", async () => {
   for (const module of await modules()) {
     const isAllowed = module.startsWith("stores/file_system") ||

@@ -1,4 +1,6 @@
 import { assertEquals } from "@std/assert";
+import { walk } from "@std/fs/walk";
+import { relative } from "node:path";
 import config from "../deno.json" with { type: "json" };
 import { pathOf } from "./docs/pages.ts";
 
@@ -10,12 +12,12 @@ const WITH_NODE = ["tests/runtimes/runtimes_test.ts"];
 
 /** The paths of all TypeScript files in a folder and below it. */
 async function filesOf(folder: string): Promise<string[]> {
-  const found: string[] = [];
-  for await (const { name, isDirectory } of Deno.readDir(pathOf(folder))) {
-    const path = `${folder}/${name}`;
-    if (isDirectory) found.push(...await filesOf(path));
-    else if (name.endsWith(".ts")) found.push(path);
-  }
+  const options = { includeDirs: false, exts: [".ts"] };
+  const root = pathOf("");
+  const found = await Array.fromAsync(
+    walk(pathOf(folder), options),
+    ({ path }) => relative(root, path).replaceAll("\\", "/"),
+  );
   return found.sort();
 }
 

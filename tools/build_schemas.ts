@@ -2,6 +2,7 @@
  * Writes the JSON Schemas of what the commands print with `--json` into `docs/schemas/`,
  * from the types in `src/cli/outputs.ts`: `deno task build`
  */
+import { emptyDir } from "@std/fs/empty-dir";
 import { fileURLToPath } from "node:url";
 import { createGenerator, type Schema } from "ts-json-schema-generator";
 import { isSameJson } from "../src/metadata/mod.ts";
@@ -97,10 +98,7 @@ export async function areSchemasBuilt(): Promise<boolean> {
 }
 
 if (import.meta.main) {
-  await Deno.mkdir(FOLDER, { recursive: true });
-  for await (const { name } of Deno.readDir(FOLDER)) {
-    await Deno.remove(new URL(name, FOLDER));
-  }
+  await emptyDir(FOLDER);
   for (const [name, schema] of await schemas()) {
     const text = `${JSON.stringify(schema, null, 2)}\n`;
     await Deno.writeTextFile(new URL(name, FOLDER), text);

@@ -1,6 +1,7 @@
-import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { copy } from "@std/fs/copy";
+import { ensureDir } from "@std/fs/ensure-dir";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import config from "../deno.json" with { type: "json" };
 import type { DenoResult } from "./deno.ts";
 import { denoWithStandIns, standardPackages } from "./standard_library.ts";
@@ -14,22 +15,36 @@ export const PUBLISH_CHECK = ["publish", "--dry-run", "--allow-dirty"];
  * place of the packages of the standard library.
  */
 export async function checkPublishOffline(): Promise<DenoResult> {
-  const folder = await mkdtemp(join(tmpdir(), "zarr-parts-"));
-  const writeConfig = (name: string, config: unknown) =>
-    writeFile(join(folder, name, "deno.json"), JSON.stringify(config));
+  const folder = await Deno.makeTempDir();
   try {
-    for (const path of [...config.publish.include, "deno.lock"]) {
-      await cp(path, join(folder, "package", path), { recursive: true });
-    }
-    const links = standardPackages().map(({ name }) => `../${name}`);
-    await writeConfig("package", { ...config, links });
-    for (const { name, version, standIns } of standardPackages()) {
-      await cp("tools/offline", join(folder, name), { recursive: true });
-      await writeConfig(name, { name, version, exports: standIns });
-    }
-    const cwd = join(folder, "package");
+    const cwd = await copyWithStandIns(folder);
     return await denoWithStandIns(PUBLISH_CHECK, { cwd, output: "piped" });
   } finally {
-    await rm(folder, { recursive: true });
+    await Deno.remove(folder, { recursive: true });
   }
+}
+
+/**
+ * Copies the published files, linked to the stand-ins, for programs that take no import map.
+ *
+ * @param folder An empty folder.
+ * @returns The folder of the copy, which is below the other one.
+ */
+export async function copyWithStandIns(folder: string): Promise<string> {
+  const writeConfig = (name: string, config: unknown) =>
+    Deno.writeTextFile(join(folder, name, "deno.json"), JSON.stringify(config));
+  const root = fileURLToPath(new URL("../", import.meta.url));
+  for (const path of [...config.publish.include, "deno.lock"]) {
+    const target = join(folder, "package", path);
+    await ensureDir(dirname(target));
+    await copy(join(root, path), target);
+  }
+  const links = standardPackages().map(({ name }) => `../${name}`);
+  await writeConfig("package", { ...config, links });
+  for (const { name, version, standIns } of standardPackages()) {
+    await ensureDir(join(folder, dirname(name)));
+    await copy(join(root, "tools/offline"), join(folder, name));
+    await writeConfig(name, { name, version, exports: standIns });
+  }
+  return join(folder, "package");
 }

@@ -2,6 +2,7 @@
  * Prints the sizes of programs that import from this package, bundled and minified
  * for browsers, and what this package adds to a program with zarrita: `deno task sizes`
  */
+import { toBytes } from "@std/streams/to-bytes";
 import {
   type BundledFiles,
   bundleExports,
@@ -87,5 +88,5 @@ function sizeOf(texts: readonly string[]): number {
 async function gzippedSizeOf(texts: readonly string[]): Promise<number> {
   const zipped = new Blob([...texts]).stream()
     .pipeThrough(new CompressionStream("gzip"));
-  return (await new Response(zipped).bytes()).length;
+  return (await toBytes(zipped)).length;
 }

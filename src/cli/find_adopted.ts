@@ -1,4 +1,5 @@
-import { dirname, join, relative, resolve, sep } from "node:path";
+import { walk } from "@std/fs/walk";
+import { dirname, relative, resolve, sep } from "node:path";
 import {
   type ChunkKeyEncoding,
   SuffixChunkKeyEncoding,
@@ -315,13 +316,6 @@ export async function listFiles(
     extension === undefined
       ? FORMATS.some(({ extension }) => extension.test(name))
       : name.endsWith(extension);
-  async function walk(folder: string): Promise<void> {
-    for await (const { name, isDirectory } of Deno.readDir(folder)) {
-      const path = join(folder, name);
-      if (isDirectory) await walk(path);
-      else if (isOfFormat(name)) found.push(path);
-    }
-  }
   for (const each of given) {
     const path = resolve(each);
     const info = await Deno.stat(path).catch((error) => {
@@ -331,8 +325,13 @@ export async function listFiles(
     if (info === undefined) {
       throw new Error(`There is no file or folder ${JSON.stringify(each)}`);
     }
-    if (info.isDirectory) await walk(path);
-    else paths.push(path);
+    if (!info.isDirectory) {
+      paths.push(path);
+      continue;
+    }
+    for await (const file of walk(path, { includeDirs: false })) {
+      if (isOfFormat(file.name)) found.push(file.path);
+    }
   }
   return { paths, found: found.sort(compareNames) };
 }

@@ -57,11 +57,6 @@ export {
   FileSystemStore,
   type FileSystemStoreOptions,
 } from "./file_system/file_system_store.ts";
-export {
-  fillFrom,
-  isRegularFile,
-  type RegularFile,
-} from "./file_system/quick_reads.ts";
 export { rootOf } from "./file_system/root.ts";
 export { isAbsence, isDiskFull } from "./file_system/system.ts";
 export { backendOf } from "./foreign_store.ts";

@@ -1,7 +1,8 @@
 /**
  * Programs that are killed while they adopt files or repair an array, and run again.
  */
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
+import { copy } from "@std/fs/copy";
 import { repair, verify } from "../../jobs.ts";
 import {
   arrayMetadata,
@@ -174,10 +175,7 @@ async function createInterrupted(folder: string): Promise<void> {
 
 async function copyFolder(from: string, to: string): Promise<void> {
   await Deno.remove(to, { recursive: true }).catch(() => {});
-  const { success } = await new Deno.Command("cp", {
-    args: ["-r", from, to],
-  }).output();
-  assert(success);
+  await copy(from, to);
 }
 
 Deno.test("a repair that was killed and is run again equals an uninterrupted one", async () => {

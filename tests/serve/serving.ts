@@ -1,3 +1,4 @@
+import { walk } from "@std/fs/walk";
 import {
   type ArrayChunks,
   createArrayChunks,
@@ -50,9 +51,8 @@ export async function createInParts(store: Store): Promise<ArrayChunks> {
 /** Makes all files of a folder an hour old. */
 export async function makeOld(folder: string): Promise<void> {
   const date = new Date(Date.now() - 3_600_000);
-  for await (const { name, isDirectory } of Deno.readDir(folder)) {
-    if (isDirectory) await makeOld(`${folder}/${name}`);
-    else await Deno.utime(`${folder}/${name}`, date, date);
+  for await (const { path } of walk(folder, { includeDirs: false })) {
+    await Deno.utime(path, date, date);
   }
 }
 

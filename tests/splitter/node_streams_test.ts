@@ -1,4 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
+import { toBytes } from "@std/streams/to-bytes";
 import { PassThrough, Readable, Writable } from "node:stream";
 import { ConcatParts, concatStream, splitStream } from "../../mod.ts";
 
@@ -35,10 +36,7 @@ Deno.test("splitStream and concatStream refuse streams of Node, and say how to c
     writable,
   );
   await assertRejects(
-    () =>
-      new Response(
-        concatStream(PARTS, () => asAny(Readable.from(["abc"]))),
-      ).bytes(),
+    () => toBytes(concatStream(PARTS, () => asAny(Readable.from(["abc"])))),
     TypeError,
     readable,
   );

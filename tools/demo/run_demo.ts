@@ -1,3 +1,4 @@
+import { ensureDir } from "@std/fs/ensure-dir";
 import { rm } from "node:fs/promises";
 import * as zarr from "zarrita";
 import { readElevationModel } from "../../examples/browser/read_elevation_model.ts";
@@ -39,7 +40,7 @@ export async function runDemo(
 ): Promise<DemoResult> {
   const [demFolder, reliefFolder, map] = ["dem.zarr", "relief.zarr", "dem.png"]
     .map((name) => `${output}/${name}`) as [string, string, string];
-  await Deno.mkdir(output, { recursive: true });
+  await ensureDir(output);
   for (const path of [demFolder, reliefFolder, map]) {
     await rm(path, { recursive: true, force: true });
   }

@@ -5,19 +5,33 @@
  *
  * `deno pack` compiles the modules, with their types and source maps. This program adds
  * what it leaves out: the name on npm, the command, and what registries show.
+ *
+ * Where JSR is out of reach, the command holds the stand-ins of the standard library. Such a
+ * package says so, and is private, so that npm does not publish it.
  */
 import { execFile } from "node:child_process";
-import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { ensureDir } from "@std/fs/ensure-dir";
+import { walk } from "@std/fs/walk";
+import { cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import config from "../../deno.json" with { type: "json" };
+import { copyWithStandIns } from "../publish_check.ts";
+import {
+  chooseStandardLibrary,
+  type StandardLibrary,
+} from "../standard_library.ts";
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 /** The name of the package on npm, which is that of the command. */
 const NAME = "zarr-parts";
+
+/** What a package says of itself that must not be published. */
+const STAND_INS =
+  "stand-ins of the standard library, as JSR was out of reach: not to be published";
 
 /** The packages of npm that bundle the command, besides its own. */
 const BUNDLER = ["rolldown@1.3.2", "eventemitter3@5.0.1"];
@@ -33,28 +47,40 @@ interface PackedManifest {
 
 /** Builds the package in a folder, and returns the path of the folder of the package in it. */
 export async function buildPackage(folder: string): Promise<string> {
+  const library = await chooseStandardLibrary();
   const packed = join(folder, "packed.tgz");
-  await run(
-    Deno.execPath(),
+  const { code, output } = await library.run(
     ["pack", "--quiet", "--allow-dirty", "-o", packed],
-    { cwd: ROOT, maxBuffer: 2 ** 26 },
+    {
+      cwd: library.fromJsr ? ROOT : await copyWithStandIns(folder),
+      output: "piped",
+    },
   );
+  if (code !== 0) throw new Error(`deno pack failed\n${output}`);
+  if (!library.fromJsr) await rm(join(folder, "package"), { recursive: true });
   await run("tar", ["-xzf", packed, "-C", folder]);
   const root = join(folder, "package");
   await renamePackage(root);
-  await mkdir(join(root, "bin"));
+  await ensureDir(join(root, "bin"));
   await cp(
     join(ROOT, "tools/npm/launcher.js"),
     join(root, "bin/zarr-parts.js"),
   );
-  await bundleCommand(root);
+  await bundleCommand(root, library);
   await removeCommand(join(root, "src/cli"));
   const manifest = JSON.parse(
     await readFile(join(root, "package.json"), "utf8"),
   ) as PackedManifest;
   await writeFile(
     join(root, "package.json"),
-    JSON.stringify(await completed(manifest, root), null, 2) + "\n",
+    JSON.stringify(
+      {
+        ...await completed(manifest, root),
+        ...!library.fromJsr && { private: true, builtWith: STAND_INS },
+      },
+      null,
+      2,
+    ) + "\n",
   );
   return root;
 }
@@ -124,17 +150,54 @@ function zarritaRange(): string {
 }
 
 /** Bundles the command line into the folder `bin`. */
-async function bundleCommand(root: string): Promise<void> {
+async function bundleCommand(
+  root: string,
+  library: StandardLibrary,
+): Promise<void> {
+  const std = join(root, "std");
+  await bundleStandardLibrary(join(root, "src/cli"), std, library);
   // deno-fmt-ignore
   const install = ["install", "--no-save", "--no-package-lock", "--no-audit", "--no-fund", ...BUNDLER];
   await run("npm", install, { cwd: root });
   // It imports packages from its own folder.
   const config = join(root, "rolldown.config.js");
   await cp(join(ROOT, "tools/npm/rolldown.config.js"), config);
-  const env = { ...Deno.env.toObject(), ZARR_PARTS_ROOT: ROOT };
+  const env = {
+    ...Deno.env.toObject(),
+    ZARR_PARTS_ROOT: ROOT,
+    ZARR_PARTS_STD: std,
+  };
   await run("npx", ["rolldown", "-c", config], { cwd: root, env });
   await rm(config);
+  await rm(std, { recursive: true });
   await rm(join(root, "node_modules"), { recursive: true });
+}
+
+/** Bundles each module of the standard library that the command line imports into a file. */
+async function bundleStandardLibrary(
+  command: string,
+  target: string,
+  { run }: StandardLibrary,
+): Promise<void> {
+  const names = new Set<string>();
+  for await (const { path } of walk(command, { exts: [".js"] })) {
+    const text = await readFile(path, "utf8");
+    // `deno pack` may name packages of JSR as npm does.
+    for (
+      const [, name] of text.matchAll(/"@(?:std\/|jsr\/std__)([^"]+)"/g)
+    ) names.add(name!);
+  }
+  for (const name of names) {
+    const file = join(target, `${name}.js`);
+    await ensureDir(dirname(file));
+    await writeFile(`${file}.ts`, `export * from "@std/${name}";\n`);
+    const { code, output } = await run(
+      // deno-fmt-ignore
+      ["bundle", "--config", join(ROOT, "deno.json"), "--external", "node:*", "-o", file, `${file}.ts`],
+      { output: "piped" },
+    );
+    if (code !== 0) throw new Error(`@std/${name} has no bundle\n${output}`);
+  }
 }
 
 /** Removes the modules of the command line, which the bundled command replaces, and leaves their types. */

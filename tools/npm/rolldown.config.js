@@ -24,10 +24,12 @@ const TEXT = "\0text:";
 const NODE = "\0on first use:";
 const CONSTANTS = "constants";
 
-/** Finds what modules import with attributes, and `deno pack` leaves out. */
+/** Finds what modules import with attributes, and `deno pack` leaves out; and the standard library, in bundles. */
 const assets = {
   name: "files that are imported as texts or JSON",
   resolveId(id, importer = "") {
+    const std = /^@(?:std\/|jsr\/std__)(.+)$/.exec(id);
+    if (std !== null) return join(env.ZARR_PARTS_STD, `${std[1]}.js`);
     if (id.endsWith("/deno.json")) return join(ROOT, "deno.json");
     const isText = /^\.\/(?:page\.css|script\.js)$/.test(id) &&
       importer.endsWith("/page/assets.js");

@@ -12,6 +12,14 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
+import { copy } from "@std/fs/copy";
+import { emptyDir } from "@std/fs/empty-dir";
+import { ensureDir } from "@std/fs/ensure-dir";
+import { exists } from "@std/fs/exists";
+import { walk } from "@std/fs/walk";
+import { toBytes } from "@std/streams/to-bytes";
+import { FixedChunkStream } from "@std/streams/unstable-fixed-chunk-stream";
+import { join } from "node:path";
 
 class Reading {
   #value: number;
@@ -169,4 +177,123 @@ Deno.test("assertRejects() returns the error of the class, with the text", async
       throw error;
     }, text);
   }
+});
+
+/** Runs a test in a folder of its own, with the files `a/b.txt` and `a/c/d.bin` and the link `a/l` to `c`. */
+async function inTree(run: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await Deno.mkdir(join(folder, "a/c"), { recursive: true });
+    await Deno.writeTextFile(join(folder, "a/b.txt"), "1");
+    await Deno.writeTextFile(join(folder, "a/c/d.bin"), "2");
+    await Deno.symlink("c", join(folder, "a/l"));
+    await run(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+const ALL = ["", "b.txt", "c", "c/d.bin", "l"];
+
+/** The paths that walk() finds below a folder, sorted. */
+async function walked(
+  folder: string,
+  options?: Parameters<typeof walk>[1],
+): Promise<string[]> {
+  const paths = await Array.fromAsync(walk(folder, options), ({ path }) => {
+    assert(path.startsWith(folder));
+    return path.slice(folder.length + 1).replaceAll("\\", "/");
+  });
+  return paths.sort();
+}
+
+Deno.test("walk() finds folders, files and links, and does not follow links", async () => {
+  await inTree(async (folder) => {
+    const root = join(folder, "a");
+    assertEquals(await walked(root), ALL);
+    assertEquals(await walked(root, { includeDirs: false }), [
+      ...["b.txt", "c/d.bin", "l"],
+    ]);
+    assertEquals(await walked(root, { exts: [".bin", ".txt"] }), [
+      ...["b.txt", "c/d.bin"],
+    ]);
+    const entries = await Array.fromAsync(walk(root));
+    const kinds = entries.map(({ name, isFile, isDirectory, isSymlink }) =>
+      [name, isFile, isDirectory, isSymlink].join()
+    );
+    assertEquals(kinds.sort(), [
+      ...["a,false,true,false", "b.txt,true,false,false", "c,false,true,false"],
+      ...["d.bin,true,false,false", "l,false,false,true"],
+    ]);
+    const missing = () => Array.fromAsync(walk(join(folder, "x")));
+    await assertRejects(missing, Deno.errors.NotFound);
+  });
+});
+
+Deno.test("copy() copies all of a folder, and nothing onto what exists", async () => {
+  await inTree(async (folder) => {
+    const [from, to] = [join(folder, "a"), join(folder, "b")];
+    await copy(from, to);
+    assertEquals(await walked(to), ALL);
+    assertEquals(await Deno.readTextFile(join(to, "c/d.bin")), "2");
+    await assertRejects(() => copy(from, to), Deno.errors.AlreadyExists);
+    await copy(join(from, "b.txt"), join(folder, "e"));
+    assertEquals(await Deno.readTextFile(join(folder, "e")), "1");
+    const missing = () => copy(join(folder, "x"), join(folder, "y"));
+    await assertRejects(missing, Deno.errors.NotFound);
+  });
+});
+
+Deno.test("emptyDir() removes all that is in a folder, or creates it", async () => {
+  await inTree(async (folder) => {
+    for (const name of ["a", "new/one"]) {
+      await emptyDir(join(folder, name));
+      assertEquals(await walked(join(folder, name)), [""]);
+    }
+  });
+});
+
+Deno.test("ensureDir() creates missing folders and refuses a file, and exists() tells what is there", async () => {
+  await inTree(async (folder) => {
+    assertEquals(await exists(join(folder, "x")), false);
+    for (const name of ["x/y", "x/y", "a"]) {
+      await ensureDir(join(folder, name));
+      assertEquals(await exists(join(folder, name)), true);
+    }
+    assertEquals(await exists(join(folder, "a/b.txt")), true);
+    await assertRejects(
+      () => ensureDir(join(folder, "a/b.txt")),
+      Error,
+      "expected 'dir', got 'file'",
+    );
+  });
+});
+
+Deno.test("toBytes() joins the pieces of a stream, or rejects with its error", async () => {
+  const pieces = () => [new Uint8Array([1, 2]), new Uint8Array([3])];
+  assertEquals(
+    await toBytes(ReadableStream.from(pieces())),
+    new Uint8Array([1, 2, 3]),
+  );
+  const failing = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      controller.error(new RangeError("broken"));
+    },
+  });
+  await assertRejects(() => toBytes(failing), RangeError, "broken");
+});
+
+Deno.test("FixedChunkStream passes pieces of one length on, and a shorter last one", async () => {
+  const lengths = [0, 1, 5, 3, 0, 4];
+  let next = 0;
+  const pieces = lengths.map((length) =>
+    Uint8Array.from({ length }, () => next++)
+  );
+  const stream = ReadableStream.from(pieces);
+  const fixed = await Array.fromAsync(
+    stream.pipeThrough(new FixedChunkStream(4)),
+  );
+  assertEquals(fixed.map((piece) => Array.from(piece)), [
+    ...[[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11], [12]],
+  ]);
 });

@@ -1,3 +1,4 @@
+import { walk } from "@std/fs/walk";
 import {
   type ArrayChunks,
   createArrayChunks,
@@ -99,11 +100,8 @@ export async function disks(): Promise<string[]> {
 
 /** The paths of all temporary files in a folder and below it. */
 export async function temporaryFiles(folder: string): Promise<string[]> {
-  const found: string[] = [];
-  for await (const { name, isDirectory } of Deno.readDir(folder)) {
-    const path = `${folder}/${name}`;
-    if (isDirectory) found.push(...await temporaryFiles(path));
-    else if (name.startsWith(".zarr-parts-tmp-")) found.push(path);
-  }
-  return found;
+  const files = await Array.fromAsync(walk(folder, { includeDirs: false }));
+  return files
+    .filter(({ name }) => name.startsWith(".zarr-parts-tmp-"))
+    .map(({ path }) => path);
 }
