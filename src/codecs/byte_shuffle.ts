@@ -6,24 +6,10 @@
 /** Puts the first bytes of all elements first, then the second ones, and so on. */
 export function shuffle(from: Uint8Array, to: Uint8Array, size: number): void {
   const count = Math.floor(from.length / size);
-  if (size === 2) {
-    for (let i = 0, j = 0; i < count; i++, j += 2) {
-      to[i] = from[j]!;
-      to[count + i] = from[j + 1]!;
-    }
-  } else if (size === 4) {
-    for (let i = 0, j = 0; i < count; i++, j += 4) {
-      to[i] = from[j]!;
-      to[count + i] = from[j + 1]!;
-      to[2 * count + i] = from[j + 2]!;
-      to[3 * count + i] = from[j + 3]!;
-    }
-  } else {
-    for (let byte = 0; byte < size; byte++) {
-      const start = byte * count;
-      for (let i = 0, j = byte; i < count; i++, j += size) {
-        to[start + i] = from[j]!;
-      }
+  for (let byte = 0; byte < size; byte++) {
+    const start = byte * count;
+    for (let i = 0, j = byte; i < count; i++, j += size) {
+      to[start + i] = from[j]!;
     }
   }
   copyRest(from, to, count * size);
@@ -36,24 +22,10 @@ export function unshuffle(
   size: number,
 ): void {
   const count = Math.floor(from.length / size);
-  if (size === 2) {
-    for (let i = 0, j = 0; i < count; i++, j += 2) {
-      to[j] = from[i]!;
-      to[j + 1] = from[count + i]!;
-    }
-  } else if (size === 4) {
-    for (let i = 0, j = 0; i < count; i++, j += 4) {
-      to[j] = from[i]!;
-      to[j + 1] = from[count + i]!;
-      to[j + 2] = from[2 * count + i]!;
-      to[j + 3] = from[3 * count + i]!;
-    }
-  } else {
-    for (let byte = 0; byte < size; byte++) {
-      const start = byte * count;
-      for (let i = 0, j = byte; i < count; i++, j += size) {
-        to[j] = from[start + i]!;
-      }
+  for (let byte = 0; byte < size; byte++) {
+    const start = byte * count;
+    for (let i = 0, j = byte; i < count; i++, j += size) {
+      to[j] = from[start + i]!;
     }
   }
   copyRest(from, to, count * size);

@@ -1,7 +1,6 @@
 import type { CodecEntry } from "./codec.ts";
 import { checkWhole, parseCodecConfiguration } from "./codec.ts";
 import { bytesCodec, decodedLength, TooLong } from "./decoded_length.ts";
-import { GrowingBytes } from "./growing_bytes.ts";
 
 /**
  * The codec `numcodecs.bz2`, which decodes only.
@@ -368,5 +367,55 @@ class BitReader {
   /** Whether all bytes are read. */
   get isAtEnd(): boolean {
     return this.#at - (this.#count >> 3) >= this.#bytes.length;
+  }
+}
+
+/** Bytes that the decoder appends. */
+class GrowingBytes {
+  /** The most bytes. */
+  readonly limit: number;
+  #bytes: Uint8Array;
+  #length = 0;
+
+  /**
+   * @param limit The most bytes.
+   * @param expected The number of bytes, if it is known.
+   */
+  constructor(limit: number, expected = 2 ** 16) {
+    this.limit = limit;
+    this.#bytes = new Uint8Array(Math.min(limit, expected));
+  }
+
+  /** Appends a byte. Returns whether there is room for it. */
+  push(byte: number): boolean {
+    if (this.#length === this.#bytes.length && !this.#grow(1)) return false;
+    this.#bytes[this.#length++] = byte;
+    return true;
+  }
+
+  /** Appends the same byte some times. Returns whether there is room for all. */
+  fill(byte: number, count: number): boolean {
+    if (!this.#grow(count)) return false;
+    this.#bytes.fill(byte, this.#length, this.#length += count);
+    return true;
+  }
+
+  /** The bytes, in memory of their own. */
+  take(): Uint8Array {
+    return this.#length === this.#bytes.length
+      ? this.#bytes
+      : this.#bytes.slice(0, this.#length);
+  }
+
+  #grow(count: number): boolean {
+    const needed = this.#length + count;
+    if (needed > this.limit) return false;
+    if (needed > this.#bytes.length) {
+      const size = Math.max(needed, 2 * this.#bytes.length);
+      const grown = new Uint8Array(Math.min(size, this.limit));
+      grown.set(this.#bytes);
+      this.#bytes = grown;
+    }
+    return true;
   }
 }

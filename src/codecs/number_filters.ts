@@ -31,42 +31,26 @@ import {
 import { type Filter, filterCodec, type ParseFilter } from "./filter_codec.ts";
 import { fromNumpy, packedShape } from "./stored_form.ts";
 
-/** The names of the filters. */
-const FILTERS = [
-  "bitround",
-  "numcodecs.bitround",
-  "numcodecs.delta",
-  "numcodecs.fixedscaleoffset",
-  "numcodecs.quantize",
-  "numcodecs.astype",
-  "numcodecs.packbits",
-  "cast_value",
-  "scale_offset",
-] as const;
-
-/** The name of a filter. */
-export type FilterName = typeof FILTERS[number];
-
 /**
  * Loads a filter for the registry. zarrita's codec `bytes` makes the chunks, since it has the
  * array class of each data type.
  */
 export async function loadFilter(
-  name: FilterName,
+  name: string,
   loadBytes: () => unknown,
 ): Promise<CodecEntry> {
   const bytes = await loadBytes() as BytesEntry;
   return {
     fromConfig: (configuration, metadata) =>
       filterCodec(
-        PARSERS[name](name, configuration, metadata),
+        PARSERS[name]!(name, configuration, metadata),
         metadata,
         bytes,
       ),
   };
 }
 
-const PARSERS: Readonly<Record<FilterName, ParseFilter>> = {
+const PARSERS: Readonly<Record<string, ParseFilter>> = {
   bitround: parseBitround,
   "numcodecs.bitround": parseBitround,
   "numcodecs.delta": parseDelta,

@@ -1,5 +1,6 @@
-import { describe, describeAll, MetadataError } from "../errors/mod.ts";
+import { describe, MetadataError } from "../errors/mod.ts";
 import { checkOneOf, isWhole, refuse } from "../metadata/mod.ts";
+import { isNumberType, sizeOfType } from "./cast_elements.ts";
 import {
   type BytesEntry,
   type Chunk,
@@ -233,34 +234,18 @@ interface ElementType {
   readonly isSigned: boolean;
 }
 
-/** The data types that zarrita and `packbits` both support, and float16, as zarrs does. */
-const TYPES: ReadonlyMap<string, ElementType> = new Map([
-  ["bool", { size: 1, bits: 1, isSigned: false }],
-  ["int8", number(1, true)],
-  ["int16", number(2, true)],
-  ["int32", number(4, true)],
-  ["int64", number(8, true)],
-  ["uint8", number(1)],
-  ["uint16", number(2)],
-  ["uint32", number(4)],
-  ["uint64", number(8)],
-  ["float16", number(2)],
-  ["float32", number(4)],
-  ["float64", number(8)],
-]);
-
+/** The data type of elements: bool, or that of a number, float16 included, as zarrs does. */
 function elementTypeOf(dataType: string): ElementType {
-  const type = TYPES.get(dataType);
-  if (type !== undefined) return type;
-  throw new MetadataError(
-    `Unknown data type ${describe(dataType)} for packbits; known are ${
-      describeAll(TYPES.keys())
-    }`,
-  );
-}
-
-function number(size: number, isSigned = false): ElementType {
-  return { size, bits: 8 * size, isSigned };
+  if (dataType === "bool") return { size: 1, bits: 1, isSigned: false };
+  if (!isNumberType(dataType)) {
+    throw new MetadataError(
+      `Expected the data type bool, or one of integers or floats, for packbits, found ${
+        describe(dataType)
+      }`,
+    );
+  }
+  const size = sizeOfType(dataType);
+  return { size, bits: 8 * size, isSigned: dataType.startsWith("int") };
 }
 
 /** The bits of each element that are packed. Bit 0 is the least significant bit. */

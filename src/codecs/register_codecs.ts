@@ -3,7 +3,6 @@ import { CODEC_BY_NAME } from "../metadata/mod.ts";
 import { nativeZlib } from "../runtime/mod.ts";
 import type { ChunkMetadata, CodecEntry } from "./codec.ts";
 import { Crc32cCodec } from "./crc32c_codec.ts";
-import type { FilterName } from "./number_filters.ts";
 import { loadPackbits } from "./packbits_codec.ts";
 
 /**
@@ -206,7 +205,7 @@ const LOADERS: Readonly<Record<string, LoadCodec>> = {
   async filter(name, { bytes }) {
     if (bytes === undefined) return undefined;
     const { loadFilter } = await import("./number_filters.ts");
-    return await loadFilter(name as FilterName, bytes);
+    return await loadFilter(name, bytes);
   },
   async predictor(name) {
     const { DELTA, FLOATPRED } = await import("./predictor_codecs.ts");

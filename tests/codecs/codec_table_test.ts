@@ -59,8 +59,9 @@ Deno.test("the guide lists the codecs of the table", async () => {
 });
 
 Deno.test("registerCodecs registers the codecs of the table that this package implements", () => {
+  const loadBytes = () => Promise.resolve({});
   const registry = new Map<string, () => Promise<object>>([
-    ["bytes", () => Promise.resolve({})],
+    ["bytes", loadBytes],
     ["zstd", () => Promise.resolve({})],
   ]);
   registerCodecs(registry);
@@ -71,4 +72,5 @@ Deno.test("registerCodecs registers the codecs of the table that this package im
     Array.from(registry.keys()).toSorted(),
     ["bytes", ...own].toSorted(),
   );
+  assertEquals(registry.get("bytes"), loadBytes);
 });
