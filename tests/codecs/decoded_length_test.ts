@@ -3,8 +3,11 @@ import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import * as zarr from "zarrita";
 import { DamageError, MetadataError } from "../../mod.ts";
 import { loadCodec } from "../../src/codecs/register_codecs.ts";
-import { chunkRows } from "../../src/codecs/codec.ts";
-import { MOST_DECODED } from "../../src/codecs/decoded_length.ts";
+import { chunkRows, noteKey } from "../../src/codecs/codec.ts";
+import {
+  decodedLength,
+  MOST_DECODED,
+} from "../../src/codecs/decoded_length.ts";
 
 async function make(name: string, dataType: string, shape: number[]) {
   const entry = await loadCodec(name, { zstd: zarr.registry.get("zstd") });
@@ -120,4 +123,46 @@ Deno.test("chunkRows counts the rows of the first dimension in which a chunk is 
   for (const [chunk, array, first, codecs, rows] of cases) {
     assertEquals(chunkRows(chunk, array, first, codecs), rows);
   }
+});
+
+Deno.test("decodedLength follows what the codecs before one make of the elements", () => {
+  const plain = [
+    [["bytes"], 20],
+    [["transpose", "bytes"], 20],
+    [["bytes", "numcodecs.shuffle"], 20],
+    [["bytes", "crc32c"], 24],
+    [["bytes", "numcodecs.crc32", "numcodecs.adler32"], 28],
+    [["bytes", "zstd"], undefined],
+    [["bytes", "imagecodecs_lzw", "crc32c"], undefined],
+  ] as const;
+  for (const [names, exact] of plain) {
+    const codecs = [...names, "gzip"].map((name) => ({ name }));
+    const metadata = { dataType: "uint16", shape: [2, 5], codecs };
+    const length = decodedLength("gzip", metadata);
+    assertEquals([length.exact, length.isPredicted], [exact, false]);
+    // What a compressor has made may be longer than what it got.
+    const least = exact === undefined ? 2 * 20 : exact;
+    assertEquals(length.limit >= least && length.limit < 10_000, true);
+  }
+  const filtered = [{ name: "imagecodecs_delta" }, { name: "bytes" }]
+    .concat({ name: "gzip" });
+  const metadata = { dataType: "uint16", shape: [2, 5], codecs: filtered };
+  assertEquals(decodedLength("gzip", metadata).isPredicted, true);
+});
+
+Deno.test("numcodecs.bz2 decodes no more than the limit", async () => {
+  // 50,000 zeros in one block.
+  const encoded = Uint8Array.from([
+    ...[66, 90, 104, 57, 49, 65, 89, 38, 83, 89, 164, 205, 237, 104, 0, 0],
+    ...[98, 96, 0, 192, 0, 64, 0, 0, 8, 32, 0, 48, 204, 5, 41, 166],
+    ...[33, 108, 72, 94, 46, 228, 138, 112, 161, 33, 73, 155, 218, 208],
+  ]);
+  noteKey(encoded, "/c/0");
+  const codec = (await make("numcodecs.bz2", "uint8", [4]))();
+  const error = await assertRejects(
+    async () => await codec.decode(encoded),
+    DamageError,
+    "decodes to more than 4 bytes",
+  );
+  assertEquals(error.key, "/c/0");
 });
