@@ -6,11 +6,8 @@ import {
 } from "../errors/mod.ts";
 import { copyBytes, joinBytes } from "../runtime/mod.ts";
 import {
-  JoinedSource,
   joinedStream,
-  openNative,
   type Part,
-  settingsOf,
   sourceOf,
   storingOrder,
 } from "../splitter/mod.ts";
@@ -314,14 +311,12 @@ export class ChunkSnapshot implements Snapshot {
         size: range ? lengthOf(range) : parts[part]!.size,
       }));
       const signal = this.#signal;
-      return joinedStream(
-        new JoinedSource(settingsOf(joined, [], { key, signal }), openNative, {
-          open: (piece) => sourceOf(sources[piece]!),
-          cancel(reason) {
-            for (const source of sources) cancel(source, reason);
-          },
-        }),
-      );
+      return joinedStream(joined, {
+        open: (piece) => sourceOf(sources[piece]!),
+        cancel(reason) {
+          for (const source of sources) cancel(source, reason);
+        },
+      }, { key, signal });
     } catch (error) {
       // Close the parts that are open, and those that open later.
       for (const stream of opening) {

@@ -21,14 +21,7 @@ import {
   shardIndexSize,
   type ShardLayout,
 } from "../shards/mod.ts";
-import {
-  type ByteSource,
-  JoinedSource,
-  joinedStream,
-  openNative,
-  settingsOf,
-  sourceOf,
-} from "../splitter/mod.ts";
+import { type ByteSource, joinedStream, sourceOf } from "../splitter/mod.ts";
 
 /** The checksums of chunks that can be verified without decoding the chunks. */
 export interface ChunkChecks {
@@ -198,12 +191,8 @@ export function checkedStream(
     },
     cancel: (reason) => source.cancel(reason),
   };
-  return joinedStream(
-    new JoinedSource(settingsOf([{ keySuffix: "" }], [], {}), openNative, {
-      open: () => checked,
-      cancel: checked.cancel,
-    }),
-  );
+  const sources = { open: () => checked, cancel: checked.cancel };
+  return joinedStream([{ keySuffix: "" }], sources, {});
 }
 
 /** How chunks are encoded: the stored chunks of an array, or the inner chunks of a shard. */

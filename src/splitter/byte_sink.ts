@@ -108,7 +108,6 @@ export class PartSinks {
   readonly #open: (part: Part) => Promise<ByteSink>;
   readonly #sinks: ByteSink[] = [];
   #aborted: { reason: unknown } | undefined;
-  #opening: Promise<void> = Promise.resolve();
   #fail!: (reason: unknown) => void;
   /** Rejects when a sink fails. The promise needs no handler. */
   readonly failure: Promise<never> = new Promise<never>((_, reject) => {
@@ -132,11 +131,7 @@ export class PartSinks {
    */
   async of(part: number): Promise<ByteSink> {
     if (this.#aborted !== undefined) throw this.#aborted.reason;
-    while (this.#sinks.length <= part) {
-      const opening = this.#openNext();
-      this.#opening = opening.catch(() => {});
-      await opening;
-    }
+    while (this.#sinks.length <= part) await this.#openNext();
     return this.#sinks[part]!;
   }
 
@@ -155,19 +150,11 @@ export class PartSinks {
     await Promise.all(this.#sinks.map((sink) => sink.flush?.()));
   }
 
-  /** Closes the sink of one part. */
-  async closePart(part: Part): Promise<void> {
-    await (await this.of(this.#parts.indexOf(part))).close();
-  }
-
   /** Closes all sinks, in the order in which parts are stored. */
   async close(): Promise<void> {
-    for (const part of storingOrder(this.#parts)) await this.closePart(part);
-  }
-
-  /** Resolves when the sink that was being opened during `abort` is aborted as well. */
-  async settled(): Promise<void> {
-    await this.#opening;
+    for (const part of storingOrder(this.#parts)) {
+      await this.#sinks[this.#parts.indexOf(part)]!.close();
+    }
   }
 
   /** Aborts all sinks that are not closed. Never rejects, and does not wait for a sink that is being opened. */

@@ -10,12 +10,19 @@ import {
 } from "../stores/mod.ts";
 import type { ByteSource } from "./byte_source.ts";
 import type { OpenEngine } from "./engine.ts";
+import { openNative } from "./native_engine.ts";
+import type { Part } from "./parts.ts";
 import { pump } from "./pump.ts";
 import { type Cut, Splitter } from "./splitter.ts";
-import type { Settings, SplitReport } from "./stream_options.ts";
+import {
+  type Settings,
+  settingsOf,
+  type SplitOptions,
+  type SplitReport,
+} from "./stream_options.ts";
 
-/** The callbacks of a {@linkcode JoinedSource}. */
-interface JoinOptions {
+/** The parts of a chunk that is joined. */
+interface Sources {
   /** Opens a part, when the one before has been read to its end. */
   open(part: number): ByteSource | Promise<ByteSource>;
   /** Closes parts that are open and not read yet, when the chunk is cancelled. */
@@ -37,7 +44,7 @@ interface Piece {
 export class JoinedSource {
   readonly settings: Settings;
   readonly #engine: OpenEngine;
-  readonly #options: JoinOptions;
+  readonly #sources: Sources;
   #splitter: Splitter | undefined;
   /** The part that is read, and its source once it is open. */
   #part = 0;
@@ -54,10 +61,10 @@ export class JoinedSource {
   #isEnded = false;
   #cancelled: { readonly reason: unknown } | undefined;
 
-  constructor(settings: Settings, engine: OpenEngine, options: JoinOptions) {
+  constructor(settings: Settings, engine: OpenEngine, sources: Sources) {
     this.settings = settings;
     this.#engine = engine;
-    this.#options = options;
+    this.#sources = sources;
   }
 
   /**
@@ -97,7 +104,7 @@ export class JoinedSource {
   cancel(reason: unknown): void {
     this.#cancelled ??= { reason };
     this.#source?.cancel(reason);
-    this.#options.cancel?.(reason);
+    this.#sources.cancel?.(reason);
   }
 
   /** Gives the splitter's memory back. Nothing may be read afterwards. */
@@ -147,7 +154,7 @@ export class JoinedSource {
   }
 
   async #open(): Promise<ByteSource> {
-    const source = await this.#options.open(this.#part);
+    const source = await this.#sources.open(this.#part);
     this.#source = source;
     if (this.#cancelled !== undefined) source.cancel(this.#cancelled.reason);
     return source;
@@ -191,7 +198,7 @@ export class JoinedSource {
     this.#isEnded = true;
     this.#sumUp();
     this.#started().end();
-    this.#options.onReport?.(this.#started().report);
+    this.#sources.onReport?.(this.#started().report);
   }
 }
 
@@ -233,7 +240,7 @@ class PieceMemory {
  * the chunk straight from the memory into which the parts were read, and a splitter can
  * have the parts read into its own memory.
  */
-export function joinedStream(source: JoinedSource): ReadableStream<Uint8Array> {
+export function streamOf(source: JoinedSource): ReadableStream<Uint8Array> {
   const { signal } = source.settings;
   const memory = new PieceMemory();
   const read = () => source.next(() => memory.make());
@@ -290,6 +297,16 @@ export function joinedStream(source: JoinedSource): ReadableStream<Uint8Array> {
       return drain(source, writer, options);
     },
   });
+}
+
+/** Joins sources to a stream, natively. */
+export function joinedStream(
+  parts: readonly Part[],
+  sources: Sources,
+  options: SplitOptions,
+): ReadableStream<Uint8Array> {
+  const settings = settingsOf(parts, [], options);
+  return streamOf(new JoinedSource(settings, openNative, sources));
 }
 
 /** Returns a reader that reads a source into memory of the caller. */

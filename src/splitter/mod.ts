@@ -1,9 +1,7 @@
 /** Splitting and joining of bytes over streams and files, natively and in Wasm. Start at `streams.ts`. */
-export { type ByteSink, PartSinks, sinkOf } from "./byte_sink.ts";
 export { type ByteSource, sourceOf } from "./byte_source.ts";
 export type { EngineName } from "./engine.ts";
-export { JoinedSource, joinedStream } from "./joined_source.ts";
-export { openNative } from "./native_engine.ts";
+export { joinedStream } from "./joined_source.ts";
 export {
   assertChunkSize,
   chunkSizes,
@@ -18,4 +16,4 @@ export {
   type SplitOptions,
   type SplitReport,
 } from "./stream_options.ts";
-export { concatStream, splitSource, splitStream } from "./streams.ts";
+export { concatStream, splitStream } from "./streams.ts";

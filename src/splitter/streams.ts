@@ -4,7 +4,7 @@ import type { ByteReader, ByteWriter } from "../stores/mod.ts";
 import { PartSinks, sinkOf } from "./byte_sink.ts";
 import { type ByteSource, sourceOf } from "./byte_source.ts";
 import type { EngineName, OpenEngine } from "./engine.ts";
-import { JoinedSource, joinedStream } from "./joined_source.ts";
+import { JoinedSource, streamOf } from "./joined_source.ts";
 import { openNative } from "./native_engine.ts";
 import { chunkSizes, type Part } from "./parts.ts";
 import { pump } from "./pump.ts";
@@ -84,19 +84,29 @@ export async function splitStream(
     | Promise<WritableStream<Uint8Array> | ByteWriter>,
   options: SplitOptions = {},
 ): Promise<SplitReport> {
-  const { engine = "auto" } = options;
+  const { engine = "auto", signal } = options;
   assertArguments(parts, open, "a WritableStream or a writer");
+  const from = sourceOf(source);
   const sinks = new PartSinks(
     parts.parts,
     async (part) => sinkOf(await open(part)),
   );
-  return await splitSource(
-    sourceOf(source),
-    parts.parts,
-    sinks,
-    options,
-    (hasChecksums) => openerOf(engine, hasChecksums),
-  );
+  try {
+    signal?.throwIfAborted();
+    const limits = [chunkSizes(parts.parts)];
+    const settings = settingsOf(parts.parts, limits, options);
+    const opener = openerOf(engine, settings.hasChecksums);
+    const splitter = new Splitter(settings, true, opener);
+    const splitting = split(from, splitter, sinks, settings);
+    const report = await rejectOnAbort(splitting, signal, sinks.failure);
+    signal?.throwIfAborted();
+    await sinks.close();
+    return report;
+  } catch (error) {
+    from.cancel(error);
+    await sinks.abort(error);
+    throw error;
+  }
 }
 
 /**
@@ -154,7 +164,7 @@ export function concatStream(
   assertArguments(parts, open, "a ReadableStream or a reader");
   const settings = settingsOf(parts.parts, [], options);
   const { engine = "auto", onReport } = options;
-  return joinedStream(
+  return streamOf(
     new JoinedSource(settings, openerOf(engine, settings.hasChecksums), {
       open: async (part) => sourceOf(await open(parts.parts[part]!)),
       onReport,
@@ -184,39 +194,6 @@ function assertArguments(
         describe(open)
       }`,
     );
-  }
-}
-
-/**
- * Cuts a chunk into parts. If anything fails, the source is cancelled, and all sinks that
- * are not closed yet are aborted.
- *
- * @param engine Returns the engine for a chunk with or without checksums.
- * @param store Closes the sinks, once the parts are known to be right.
- */
-export async function splitSource(
-  source: ByteSource,
-  parts: readonly Part[],
-  sinks: PartSinks,
-  options: SplitOptions,
-  engine: (hasChecksums: boolean) => OpenEngine,
-  store: () => Promise<void> = () => sinks.close(),
-): Promise<SplitReport> {
-  const { signal } = options;
-  try {
-    signal?.throwIfAborted();
-    const settings = settingsOf(parts, [chunkSizes(parts)], options);
-    const open = engine(settings.hasChecksums);
-    const splitter = new Splitter(settings, true, open);
-    const splitting = split(source, splitter, sinks, settings);
-    const report = await rejectOnAbort(splitting, signal, sinks.failure);
-    signal?.throwIfAborted();
-    await store();
-    return report;
-  } catch (error) {
-    source.cancel(error);
-    await sinks.abort(error);
-    throw error;
   }
 }
 

@@ -1,4 +1,4 @@
-import { PendingWriteError } from "../../errors/mod.ts";
+import { describe, PendingWriteError } from "../../errors/mod.ts";
 import type {
   ChangeOptions,
   PendingValues,
@@ -156,6 +156,8 @@ export class PendingFiles implements PendingValues {
     { readonly folder: string; readonly path: string }
   >();
   /** Ends the claim of `set` on open files. Writers may take long, and do not count as open files. */
+  /** A writer of several values may still open one of them while another one fails. */
+  #isClosed = false;
   #release: (() => void) | undefined;
   /** Whether the temporary files have got their names, or the next writer needs them to finish a change that has failed. */
   #areTaken = false;
@@ -267,6 +269,7 @@ export class PendingFiles implements PendingValues {
 
   /** Closes the temporary files, and removes those that were not taken. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     const temporaries = [...this.#temporaries.values()];
     this.#temporaries.clear();
     for (const temporary of temporaries) {
@@ -283,6 +286,10 @@ export class PendingFiles implements PendingValues {
     if (earlier !== undefined) await discard(system, earlier);
     const { folder, path } = this.#folders.get(key)!;
     const temporary = { folder, ...await createTemporary(system, path) };
+    if (this.#isClosed) {
+      await discard(system, temporary);
+      throw new TypeError(`Cannot write ${describe(key)}: the write has ended`);
+    }
     this.#temporaries.set(key, temporary);
     return temporary;
   }
