@@ -124,6 +124,12 @@ export function repeatElement(
   counts: readonly number[],
   size: number,
 ): void {
+  const length = counts.reduce((product, n) => product * n, size);
+  const isUniform = element.every((byte) => byte === element[0]);
+  // Many times as fast; the block is all of the memory, in any order.
+  if (isUniform && length === to.bytes.length) {
+    return void to.bytes.fill(element[0]!);
+  }
   const hasParts = element.length > size;
   const strides = counts.map((_, i) =>
     hasParts && i === counts.length - 1 ? 1 : 0

@@ -333,11 +333,12 @@ Deno.test("repeatElement sets each element of a block, and isRepeated sees any o
       fc.integer({ min: 1, max: 40 }),
       fc.nat(9),
       fc.nat(),
-      (size, parts, count, byteOffset, place) => {
+      fc.boolean(),
+      (size, parts, count, byteOffset, place, isUniform) => {
         // Elements of several numbers have these along the last dimension.
         const element = Uint8Array.from(
           { length: size * parts },
-          (_, i) => 1 + i,
+          (_, i) => isUniform ? 7 : 1 + i,
         );
         const length = count * element.length;
         const memory = new Uint8Array(byteOffset + length);
