@@ -243,6 +243,7 @@ export class ShardReader {
         return await task(
           new OpenShard(this.#form, shard, {
             read: (range, options) => values.read(key, range, options),
+            size: () => values.size(key),
           }),
         );
       }, signal ? { signal } : {});
@@ -298,11 +299,6 @@ export class ShardReader {
       ? decodeFileRecord(bytes.subarray(0, recordSize))
       : undefined;
     const version = this.#backend.readOf && values.version(key);
-    // A store that can only read is not asked for the length. Later answers tell it.
-    if (record && this.#backend.prepare && version?.size === undefined) {
-      const size = await values.size(key);
-      assertFileSize(record, key, size && size - bytes!.length);
-    }
     return {
       key,
       index,
@@ -325,6 +321,8 @@ interface ShardSource {
     range: ByteRange,
     options?: ReadOptions,
   ): Promise<Uint8Array | undefined>;
+  /** Tells the length of the shard. Missing if the version tells it. */
+  size?(): Promise<number | undefined>;
   /** Whether the cached index must be compared with the store if no bytes are read. */
   readonly needsConfirmation?: boolean;
   /** Called with the number of entries of a further index. */
@@ -397,7 +395,7 @@ class OpenShard {
     const { key } = this.#shard;
     const layout = this.#form.layouts[path.length]!;
     const range = partOf(extent, indexRange(layout));
-    const bytes = this.#inside(range, await this.#source.read(range));
+    const bytes = await this.#inside(range, await this.#source.read(range));
     const index = decodeShardIndex(bytes ?? new Uint8Array(), layout, key);
     const of = ` of ${describeInner(path, key)}`;
     assertExtents(index, layout, extent.length, key, of);
@@ -459,10 +457,8 @@ class OpenShard {
     if (groups.length === 0) await this.confirm();
     const ranges = groups.map(async (group) => {
       const range = unionOf(group);
-      const bytes = this.#inside(
-        range,
-        await this.#source.read(range, options),
-      );
+      const read = await this.#source.read(range, options);
+      const bytes = await this.#inside(range, read);
       return group.map(({ place, extent }) => {
         const start = extent.offset - range.offset;
         return { place, bytes: bytes?.subarray(start, start + extent.length) };
@@ -482,12 +478,13 @@ class OpenShard {
    * Returns the bytes of a range without those of the index at the end of the shard, which
    * belong to no inner chunk. Refuses a file of another length than its record says.
    */
-  #inside(
+  async #inside(
     { offset }: Extent,
     bytes: Uint8Array | undefined,
-  ): Uint8Array | undefined {
+  ): Promise<Uint8Array | undefined> {
     const { key, record, version } = this.#shard;
-    const size = version?.size;
+    // The answer to the read has told the length: this takes no further request.
+    const size = version?.size ?? (record && await this.#source.size?.());
     const [layout] = this.#form.layouts;
     if (size === undefined || layout!.indexLocation === "start") return bytes;
     const end = size - shardIndexSize(layout!);
