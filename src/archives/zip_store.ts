@@ -340,6 +340,10 @@ class ZipVersion implements StoreVersion {
     return this.#below.isLasting;
   }
 
+  get isLocal(): boolean | undefined {
+    return this.#below.isLocal;
+  }
+
   get size(): number {
     return this.#entry.size;
   }
