@@ -111,14 +111,22 @@ for (const [name, open] of Object.entries(ENGINES)) {
   });
 
   Deno.test(`a splitter with the engine ${name} holds back long tails`, () => {
-    for (const tail of [60_000, 65_537, 700_000, 5 * WINDOW_LENGTH]) {
+    const MB = 1_000_000;
+    for (
+      const [tail, rest, ...pieces] of [
+        [60_000, 0.8 * MB, MB, 1, 30_001],
+        [65_537, 20 * MB, 2 * MB],
+        [2 * MB, 20 * MB, 10 * MB],
+        [5 * WINDOW_LENGTH, 0.8 * MB, MB, 1, 30_001],
+      ] as const
+    ) {
       for (const usesWindows of [false, true]) {
         assertSplit(open, {
           sizes: [3, undefined, tail],
-          rest: 800_000,
+          rest,
           isKnown: false,
           crc32c: "compute",
-          pieces: [1_000_000, 1, 30_001],
+          pieces,
           usesWindows,
         });
       }
@@ -165,7 +173,7 @@ interface Case {
   readonly isKnown: boolean;
   readonly crc32c: NonNullable<SplitOptions["crc32c"]>;
   /** The lengths of the pieces, repeated, and whether they are read into windows. */
-  readonly pieces: number[];
+  readonly pieces: readonly number[];
   readonly usesWindows: boolean;
 }
 
@@ -212,10 +220,17 @@ function assertSplit(open: OpenEngine, item: Case): void {
   const isTotalKnown = isKnown || !sizes.includes(undefined);
   const parts = sizes.map((): Uint8Array[] => []);
   let gone = 0;
+  /** What the last two pieces let go on, which is written while the next one is read. */
+  const writing: Cut[][] = [];
   function collect(cuts: Cut[]): void {
-    for (const { part, bytes } of cuts) {
-      gone += bytes.length;
-      parts[part]!.push(bytes.slice());
+    for (const { bytes } of cuts) gone += bytes.length;
+    writing.push(cuts);
+  }
+  function write(most: number): void {
+    while (writing.length > most) {
+      for (const { part, bytes } of writing.shift()!) {
+        parts[part]!.push(bytes.slice());
+      }
     }
   }
   for (let start = 0, i = 0; start < length; i++) {
@@ -230,6 +245,7 @@ function assertSplit(open: OpenEngine, item: Case): void {
       window.set(piece);
       piece = window.subarray(0, piece.length);
     }
+    write(1);
     const cuts = splitter.take(piece);
     splitter.sum(cuts);
     collect(cuts);
@@ -241,6 +257,7 @@ function assertSplit(open: OpenEngine, item: Case): void {
     assertEquals(gone, Math.max(0, end - held));
   }
   collect(splitter.end());
+  write(0);
   const { parts: reports, ...whole } = splitter.report;
   const expected = cutSlowly(chunk, sizes);
   for (const [i, part] of parts.entries()) {
@@ -257,6 +274,17 @@ function assertSplit(open: OpenEngine, item: Case): void {
   }
   splitter.release();
 }
+
+Deno.test("the cuts of one piece are lent but for the last, since a stream may transfer its memory", () => {
+  const areLent = (splitter: Splitter, piece: Uint8Array) =>
+    splitter.take(piece).map(({ isLent }) => isLent);
+  const split = () => splitterOf(openNative, [2, 3, undefined], {});
+  assertEquals(areLent(split(), new Uint8Array(9)), [true, true, false]);
+  const splitter = split();
+  const window = splitter.window().subarray(0, 9);
+  assertEquals(areLent(splitter, window), [true, true, true]);
+  splitter.release();
+});
 
 Deno.test("windows are filled again when three others are full, and not while their bytes are held", () => {
   const windows = new Windows([]);

@@ -155,9 +155,9 @@ export class PendingFiles implements PendingValues {
     StoreKey,
     { readonly folder: string; readonly path: string }
   >();
-  /** Ends the claim of `set` on open files. Writers may take long, and do not count as open files. */
   /** A writer of several values may still open one of them while another one fails. */
   #isClosed = false;
+  /** Ends the claim of `set` on open files. Writers may take long, and do not count as open files. */
   #release: (() => void) | undefined;
   /** Whether the temporary files have got their names, or the next writer needs them to finish a change that has failed. */
   #areTaken = false;
