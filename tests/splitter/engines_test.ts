@@ -116,7 +116,7 @@ for (const [name, open] of Object.entries(ENGINES)) {
       const [tail, rest, ...pieces] of [
         [60_000, 0.8 * MB, MB, 1, 30_001],
         [65_537, 20 * MB, 2 * MB],
-        [2 * MB, 20 * MB, 10 * MB],
+        [10 * MB, 20 * MB, 11 * MB],
         [5 * WINDOW_LENGTH, 0.8 * MB, MB, 1, 30_001],
       ] as const
     ) {
