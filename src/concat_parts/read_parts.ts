@@ -83,10 +83,10 @@ export function partsReader(
         { ...options, name: options?.name ?? keys[0]! },
       ),
     ...below.readOf && {
-      readOf: async (version, key, range, options) =>
+      readOf: (version, key, range, options) =>
         version instanceof ChunkVersion && version.key === key
-          ? await readVersion(below, version, range, options)
-          : undefined,
+          ? readVersion(below, version, range, options)
+          : Promise.resolve(undefined),
     },
   };
 }
@@ -381,7 +381,7 @@ class ChunkVersion implements StoreVersion {
   }
 
   get size(): number | undefined {
-    return sumOf(this.parts.map(({ size, version }) => size ?? version.size));
+    return sumOf(this.sizes());
   }
 
   get tag(): string | undefined {
@@ -397,8 +397,13 @@ class ChunkVersion implements StoreVersion {
     return times.length > 0 ? Math.max(...times) : undefined;
   }
 
+  /** The lengths of the parts, as far as they are known. */
+  sizes(): (number | undefined)[] {
+    return this.parts.map(({ size, version }) => size ?? version.size);
+  }
+
   readNow(offset: number, memory: Uint8Array): boolean {
-    const sizes = this.parts.map(({ size, version }) => size ?? version.size);
+    const sizes = this.sizes();
     let filled = 0;
     return sumOf(sizes) !== undefined &&
       piecesOf(sizes, { offset, length: memory.length }).every((piece) => {
@@ -423,31 +428,57 @@ function sumOf(sizes: readonly (number | undefined)[]): number | undefined {
 }
 
 /** Reads a range of a version of a chunk; returns `undefined` if the chunk has another version by now. */
-async function readVersion(
+function readVersion(
   below: Backend,
-  { parts, last }: ChunkVersion,
+  version: ChunkVersion,
   range: ByteRange,
   options: (StoreOptions & ReadOptions) | undefined,
 ): Promise<Uint8Array | undefined> {
-  const sizes = parts.map(({ size, version }) => size ?? version.size);
-  const read = async ({ part, range }: Piece) => {
-    const { key, size, version } = parts[part]!;
-    const bytes = await below.readOf!(version, key, range, options);
-    if (bytes === undefined) return undefined;
-    if (version.size !== undefined) assertPartSize(key, size, version.size);
-    // The version has all of these bytes: fewer are those of another one.
-    const isComplete = sizes[part] === undefined ||
-      bytes.length === lengthOf(range);
-    return isComplete ? bytes : undefined;
-  };
-  // The response without a byte has told the length, if the store knows lengths.
-  const sizeOf = (part: number) => Promise.resolve(parts[part]!.version.size);
-  const pieces = await readPieces(sizes, range, read, sizeOf);
+  const sizes = version.sizes();
+  const pieces = piecesOf(sizes, range);
+  // Most ranges lie in one part.
+  return pieces.length === 1 && sizes[pieces[0]!.part] !== undefined
+    ? readPieceOf(below, version, sizes, pieces[0]!, options)
+    : readPiecesOf(below, version, sizes, range, options);
+}
+
+async function readPiecesOf(
+  below: Backend,
+  version: ChunkVersion,
+  sizes: (number | undefined)[],
+  range: ByteRange,
+  options: (StoreOptions & ReadOptions) | undefined,
+): Promise<Uint8Array | undefined> {
+  const { parts, last } = version;
+  const pieces = await readPieces(
+    sizes,
+    range,
+    (piece) => readPieceOf(below, version, sizes, piece, options),
+    // The response without a byte has told the length, if the store knows lengths.
+    (part) => Promise.resolve(parts[part]!.version.size),
+  );
   if (pieces?.length === 0) {
     const nothing = { offset: 0, length: 0 };
     return await below.readOf!(last.version, last.key, nothing, options);
   }
   return pieces && joinPieces(pieces);
+}
+
+/** Reads a piece of a version, which has all bytes of the piece if the length of the part is known. */
+async function readPieceOf(
+  below: Backend,
+  { parts }: ChunkVersion,
+  sizes: readonly (number | undefined)[],
+  { part, range }: Piece,
+  options: (StoreOptions & ReadOptions) | undefined,
+): Promise<Uint8Array | undefined> {
+  const { key, size, version } = parts[part]!;
+  const bytes = await below.readOf!(version, key, range, options);
+  if (bytes === undefined) return undefined;
+  if (version.size !== undefined) assertPartSize(key, size, version.size);
+  const isComplete = sizes[part] === undefined ||
+    bytes.length === lengthOf(range);
+  return isComplete ? bytes : undefined;
 }
 
 /** Bytes of one part. */

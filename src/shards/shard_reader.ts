@@ -61,7 +61,7 @@ export class ShardReader {
   readonly #cache = new IndexCache();
   /** The shards whose index is being read. The promises never reject. */
   readonly #loading = new Map<StoreKey, Promise<void>>();
-  /** The calls of `read` in the current microtask. */
+  /** The calls of `read` in the current microtask after its first one. */
   #reads: Read[] | undefined;
 
   constructor(backend: Backend, form: ShardForm) {
@@ -73,18 +73,30 @@ export class ShardReader {
    * Reads an inner chunk, or a range of it. Calls that come at the same time read inner
    * chunks that lie close to each other by one request.
    */
-  read(
+  async read(
     key: StoreKey,
     path: InnerPath,
     range: ByteRange | undefined,
     options: StoreOptions | undefined,
   ): Promise<Uint8Array | undefined> {
-    return new Promise((resolve, reject) => {
-      if (this.#reads === undefined) {
-        this.#reads = [];
-        queueMicrotask(() => this.#readAll());
+    let reads = this.#reads;
+    const isFirst = reads === undefined;
+    if (reads === undefined) {
+      reads = this.#reads = [];
+      await undefined;
+      this.#reads = undefined;
+      if (reads.length === 0) {
+        return await this.#use(
+          key,
+          options,
+          (shard) => shard.readOne(path, range),
+        );
       }
-      this.#reads.push({ key, path, range, options, resolve, reject });
+    }
+    const all = reads;
+    return await new Promise((resolve, reject) => {
+      all.push({ key, path, range, options, resolve, reject });
+      if (isFirst) this.#readAll(all);
     });
   }
 
@@ -152,11 +164,8 @@ export class ShardReader {
     this.#cache.clear();
   }
 
-  /** Reads what all calls of the current microtask ask for. */
-  #readAll(): void {
-    const reads = this.#reads!;
-    this.#reads = undefined;
-    if (reads.length === 1) return void this.#readBatch(reads);
+  /** Reads what calls of one microtask ask for. */
+  #readAll(reads: readonly Read[]): void {
     const batches = new Map<StoreKey, Read[][]>();
     for (const read of reads) {
       const ofShard = batches.get(read.key) ?? [];
@@ -403,6 +412,25 @@ class OpenShard {
     return index;
   }
 
+  /** Reads an inner chunk, or a range of it. Most reads are of one: this takes fewer promises than `readEach`. */
+  async readOne(
+    path: InnerPath,
+    range: ByteRange | undefined,
+  ): Promise<Uint8Array | undefined> {
+    const found = this.find(path);
+    const inner = found instanceof Promise ? await found : found;
+    const extent = inner && range ? partOf(inner, range) : inner;
+    if (extent === undefined || extent.length === 0) {
+      await this.confirm();
+      return extent && new Uint8Array();
+    }
+    const read = await this.#source.read(extent);
+    const inside = this.#inside(extent, read);
+    const bytes = inside instanceof Promise ? await inside : inside;
+    const { key } = this.#shard;
+    return ownMemory(assertInner(bytes, extent, path, key));
+  }
+
   /** Reads inner chunks, or ranges of them. Each is the result of its own, or its damage. */
   async readEach(
     reads: readonly Pick<Read, "path" | "range">[],
@@ -410,27 +438,26 @@ class OpenShard {
     const results = new Array<Uint8Array | undefined | DamageError>(
       reads.length,
     ).fill(undefined);
-    const extents = await Promise.all(
-      reads.map(async ({ path, range }, i) => {
-        try {
-          const extent = await this.find(path);
-          return extent && range ? partOf(extent, range) : extent;
-        } catch (error) {
-          if (!(error instanceof DamageError)) throw error;
-          results[i] = error;
-        }
-      }),
-    );
+    const extents = new Array<Extent | undefined>(reads.length);
+    for (const [i, { path, range }] of reads.entries()) {
+      try {
+        const found = this.find(path);
+        const extent = found instanceof Promise ? await found : found;
+        extents[i] = extent && range ? partOf(extent, range) : extent;
+      } catch (error) {
+        if (!(error instanceof DamageError)) throw error;
+        results[i] = error;
+      }
+    }
     for (const chunks of await this.readExtents(extents)) {
       for (const { place, bytes } of chunks) {
-        const isAlone = chunks.length === 1 &&
-          bytes?.length === bytes?.buffer.byteLength;
         try {
           const { path } = reads[place]!;
           const { key } = this.#shard;
           const inner = assertInner(bytes, extents[place]!, path, key);
-          // zarrita changes all of the memory in which the bytes lie.
-          results[place] = isAlone ? inner : copyBytes(inner);
+          results[place] = chunks.length === 1
+            ? ownMemory(inner)
+            : copyBytes(inner);
         } catch (error) {
           results[place] = error as DamageError;
         }
@@ -450,23 +477,30 @@ class OpenShard {
     extents: readonly (Extent | undefined)[],
     options?: ReadOptions,
   ): Promise<{ place: number; bytes: Uint8Array | undefined }[][]> {
-    const wanted = extents.flatMap((extent, place) =>
-      extent ? [{ place, extent }] : []
-    );
-    const groups = joinedReads(wanted.filter(({ extent }) => extent.length));
-    if (groups.length === 0) await this.confirm();
-    const ranges = groups.map(async (group) => {
-      const range = unionOf(group);
-      const read = await this.#source.read(range, options);
-      const bytes = await this.#inside(range, read);
-      return group.map(({ place, extent }) => {
-        const start = extent.offset - range.offset;
-        return { place, bytes: bytes?.subarray(start, start + extent.length) };
-      });
+    const wanted: PlacedExtent[] = [];
+    const found: { place: number; bytes: Uint8Array | undefined }[][] = [];
+    extents.forEach((extent, place) => {
+      if (extent?.length === 0) {
+        found.push([{ place, bytes: new Uint8Array() }]);
+      } else if (extent !== undefined) wanted.push({ place, extent });
     });
-    const empty = wanted.filter(({ extent }) => extent.length === 0)
-      .map(({ place }) => [{ place, bytes: new Uint8Array() }]);
-    return [...empty, ...await Promise.all(ranges)];
+    if (wanted.length === 0) await this.confirm();
+    await Promise.all(
+      joinedReads(wanted).map(async (group) => {
+        const range = unionOf(group);
+        const read = await this.#source.read(range, options);
+        const inside = this.#inside(range, read);
+        const bytes = inside instanceof Promise ? await inside : inside;
+        found.push(group.map(({ place, extent }) => {
+          const start = extent.offset - range.offset;
+          return {
+            place,
+            bytes: bytes?.subarray(start, start + extent.length),
+          };
+        }));
+      }),
+    );
+    return found;
   }
 
   /** Makes sure that a cached index still is that of the shard. */
@@ -478,13 +512,25 @@ class OpenShard {
    * Returns the bytes of a range without those of the index at the end of the shard, which
    * belong to no inner chunk. Refuses a file of another length than its record says.
    */
-  async #inside(
+  #inside(
+    extent: Extent,
+    bytes: Uint8Array | undefined,
+  ): Uint8Array | undefined | Promise<Uint8Array | undefined> {
+    const { record, version } = this.#shard;
+    const size = version?.size;
+    const { size: sizeOf } = this.#source;
+    // The answer to the read has told the length: this takes no further request.
+    return size === undefined && record && sizeOf
+      ? sizeOf().then((size) => this.#cut(extent, bytes, size))
+      : this.#cut(extent, bytes, size);
+  }
+
+  #cut(
     { offset }: Extent,
     bytes: Uint8Array | undefined,
-  ): Promise<Uint8Array | undefined> {
-    const { key, record, version } = this.#shard;
-    // The answer to the read has told the length: this takes no further request.
-    const size = version?.size ?? (record && await this.#source.size?.());
+    size: number | undefined,
+  ): Uint8Array | undefined {
+    const { key, record } = this.#shard;
     const [layout] = this.#form.layouts;
     if (size === undefined || layout!.indexLocation === "start") return bytes;
     const end = size - shardIndexSize(layout!);
@@ -588,6 +634,11 @@ function assertInner(
   key: StoreKey,
 ): Uint8Array {
   return assertComplete(bytes, extent, () => describeInner(path, key), key);
+}
+
+/** Returns bytes that fill their memory, all of which zarrita changes in place. */
+function ownMemory(bytes: Uint8Array): Uint8Array {
+  return bytes.length === bytes.buffer.byteLength ? bytes : copyBytes(bytes);
 }
 
 /** Names an inner chunk in messages. */
