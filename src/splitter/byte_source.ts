@@ -65,7 +65,7 @@ class StreamSource implements ByteSource {
   }
 }
 
-/** How many of the first bytes of a file are read without another thread, which takes longer than to copy a few of them. */
+/** Windows that begin before this byte of a file are read without another thread, which takes longer than to copy a few bytes. */
 const READ_AT_ONCE = 1024 * 1024;
 
 class ReaderSource implements ByteSource {
@@ -84,9 +84,7 @@ class ReaderSource implements ByteSource {
 
   async next(window: () => Uint8Array): Promise<Uint8Array | undefined> {
     if (!this.#isOpen) return undefined;
-    const memory = this.#readSync !== undefined && this.#received < READ_AT_ONCE
-      ? window().subarray(0, READ_AT_ONCE - this.#received)
-      : window();
+    const memory = window();
     const isShort = this.#received < READ_AT_ONCE || !this.#wasFull;
     const read = this.#readSync !== undefined && isShort
       ? this.#readSync(memory)
