@@ -53,17 +53,6 @@ export class ConcatParts {
    * wrong type.
    * @throws {RangeError} If there are no parts, if a key suffix is repeated or cannot be
    * used, or if a size is not a whole number from 0 to 2^53−1.
-   *
-   * @example
-   * ```ts
-   * import { ConcatParts } from "@zarr-parts/zarr-parts";
-   *
-   * new ConcatParts([
-   *   { keySuffix: ".header", size: 64 },
-   *   { keySuffix: "" },
-   *   { keySuffix: ".index", size: 1604 },
-   * ]);
-   * ```
    */
   constructor(parts: readonly Part[]) {
     this.parts = Object.freeze(
@@ -79,18 +68,6 @@ export class ConcatParts {
    * @returns The transformer.
    * @throws {MetadataError} If the document does not allow the metadata. The error has
    * the place as a JSON pointer.
-   *
-   * @example
-   * ```ts
-   * import { ConcatParts } from "@zarr-parts/zarr-parts";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const { parts } = ConcatParts.parse({
-   *   name: "concat-parts",
-   *   configuration: { parts: [{ key_suffix: "" }, { key_suffix: ".crc32c", size: 4 }] },
-   * });
-   * assertEquals(parts[1], { keySuffix: ".crc32c", size: 4 });
-   * ```
    */
   static parse(metadata: unknown): ConcatParts {
     const { name, configuration } = parseExtension(
@@ -118,17 +95,6 @@ export class ConcatParts {
    * @throws {PartSizeError} If the chunk is shorter than the parts with a size or, if
    * all parts have one, longer.
    * @throws {TypeError} If more than one part lacks a size.
-   *
-   * @example
-   * ```ts
-   * import { ConcatParts } from "@zarr-parts/zarr-parts";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const parts = new ConcatParts([{ keySuffix: ".head", size: 1 }, { keySuffix: "" }]);
-   * const [head, rest] = parts.split(new Uint8Array([7, 8, 9]));
-   * assertEquals(head, new Uint8Array([7]));
-   * assertEquals(rest, new Uint8Array([8, 9]));
-   * ```
    */
   split(chunk: Uint8Array): Uint8Array[] {
     return splitChunk(this.parts, chunk);
@@ -141,16 +107,6 @@ export class ConcatParts {
    * @returns The chunk, in new memory.
    * @throws {RangeError} If the number of parts is not that of the transformer.
    * @throws {PartSizeError} If a part does not have its size.
-   *
-   * @example
-   * ```ts
-   * import { ConcatParts } from "@zarr-parts/zarr-parts";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const parts = new ConcatParts([{ keySuffix: ".head", size: 1 }, { keySuffix: "" }]);
-   * const chunk = parts.concat([new Uint8Array([7]), new Uint8Array([8, 9])]);
-   * assertEquals(chunk, new Uint8Array([7, 8, 9]));
-   * ```
    */
   concat(parts: readonly Uint8Array[]): Uint8Array {
     if (parts.length !== this.parts.length) {
@@ -170,27 +126,15 @@ export class ConcatParts {
    * Returns a store of whole chunks over a store of their parts. The returned store
    * holds no data: every read, write and listing goes to `store`.
    *
-   * A read makes as few requests as the parts allow. For example, a range within
-   * tail parts, such as the index of a shard, takes one `get` and no look-up of a
-   * size. Every part with a size is checked: a part of up to 256 KiB is read whole,
-   * the size of a larger part is looked up beside the range, and a stream fails if a
-   * part is shorter or longer than its size.
+   * Every part with a size is checked: a part of up to 256 KiB is read whole, the size of a
+   * larger part is looked up beside the range, and a stream fails if a part is shorter or
+   * longer than its size. A stream that is written is cut as it arrives, and memory holds
+   * only as many of its bytes as the parts after the unsized one take.
    *
-   * A stream that is written is cut as it arrives. Memory holds only as many of its bytes
-   * as the parts after the unsized one take. The new parts replace earlier ones once all
-   * bytes have arrived and fit.
-   *
-   * If `store` has `group` (see {@linkcode Store}), the parts of a chunk are replaced
-   * together. A read returns the chunk from before or after a write, or rejects, also
-   * beside writers in other processes and after a process was killed; it never returns
-   * parts of two writes. Programs that write parts by other means are not covered.
-   *
-   * Any other store is given one part after another. The earlier parts are kept in memory
-   * during a write, and are restored if a part cannot be written. Reads through the
-   * same store object wait for the end of a write, but other processes may read parts
-   * of two writes, and a process that is killed may leave them.
-   *
-   * `store` may be a store that this method returned: parts are then stored in parts.
+   * Stores of this package replace the parts of a chunk together: a read returns the chunk
+   * from before or after a write, or rejects, also beside writers in other processes and
+   * after a process was killed. Any other store is given one part after another; the earlier
+   * parts are restored if one cannot be written.
    *
    * @param store The store of the parts.
    * @param options Which keys are chunk keys; by default all except those of metadata
@@ -202,20 +146,6 @@ export class ConcatParts {
    * size or a chunk does not fit the sizes, with a `TypeError` if a chunk is written
    * and more than one part lacks a size, with a `RangeError` if a key is not valid, and
    * with the errors of `store`.
-   *
-   * @example
-   * ```ts
-   * import { ConcatParts, MemoryStore } from "@zarr-parts/zarr-parts";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const parts = new ConcatParts([{ keySuffix: "" }, { keySuffix: ".index", size: 2 }]);
-   * const store = parts.apply(new MemoryStore([
-   *   ["/c/0", new Uint8Array([1, 2, 3])],
-   *   ["/c/0.index", new Uint8Array([8, 9])],
-   * ]));
-   * assertEquals(await store.getRange("/c/0", { suffixLength: 3 }), new Uint8Array([3, 8, 9]));
-   * assertEquals(await Array.fromAsync(store.list()), ["/c/0"]);
-   * ```
    */
   apply<S extends Store>(
     store: S,
@@ -235,17 +165,6 @@ export class ConcatParts {
    * Returns the metadata of the transformer, which {@linkcode ConcatParts.parse} reads.
    *
    * @returns A member for an array's `storage_transformers`.
-   *
-   * @example
-   * ```ts
-   * import { ConcatParts } from "@zarr-parts/zarr-parts";
-   * import { assertEquals } from "@std/assert";
-   *
-   * assertEquals(new ConcatParts([{ keySuffix: "" }]).toJSON(), {
-   *   name: "concat-parts",
-   *   configuration: { parts: [{ key_suffix: "" }] },
-   * });
-   * ```
    */
   toJSON(): {
     name: "concat-parts";

@@ -335,7 +335,7 @@ Deno.test("ShardWriter rewrites adopted files by a container only if they were a
 Deno.test("ShardWriter gives the stored inner chunks to a function of changes, and keeps the shard without any", async () => {
   const store = new MemoryStore([[
     KEY,
-    encodeShard([A, undefined, B], LAYOUT),
+    encodeShard([A, undefined, B], LAYOUT, { alignment: 8 }),
   ]]);
   const writer = new ShardWriter(store, FORM);
   const before = await store.get(KEY);
