@@ -23,7 +23,7 @@ import {
   type ValuesOptions,
 } from "../stores/mod.ts";
 import { describeArchive, type ZipDescription } from "./describe_archive.ts";
-import { EntryBytes, isDeflated } from "./entry_bytes.ts";
+import { EntryBytes } from "./entry_bytes.ts";
 import {
   type ArchiveState,
   OpenArchive,
@@ -355,14 +355,6 @@ class ZipVersion implements StoreVersion {
 
   get modified(): number | undefined {
     return this.#below.modified;
-  }
-
-  readNow(offset: number, memory: Uint8Array): boolean {
-    const start = this.#bytes.knownOffset(this.#entry);
-    const isInside = !isDeflated(this.#entry) &&
-      offset + memory.length <= this.#entry.storedSize;
-    if (start === undefined || !isInside) return false;
-    return this.#below.readNow?.(start + offset, memory) ?? false;
   }
 
   release(): void {

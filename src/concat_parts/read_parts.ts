@@ -402,18 +402,6 @@ class ChunkVersion implements StoreVersion {
     return this.parts.map(({ size, version }) => size ?? version.size);
   }
 
-  readNow(offset: number, memory: Uint8Array): boolean {
-    const sizes = this.sizes();
-    let filled = 0;
-    return sumOf(sizes) !== undefined &&
-      piecesOf(sizes, { offset, length: memory.length }).every((piece) => {
-        const { offset, length } = piece.range as Extent;
-        const bytes = memory.subarray(filled, filled += length);
-        return this.parts[piece.part]!.version.readNow?.(offset, bytes) ??
-          false;
-      });
-  }
-
   release(): void {
     for (const { version } of this.parts) version.release();
   }

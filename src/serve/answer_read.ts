@@ -8,13 +8,7 @@ import {
 import type { NeededBytes } from "./chunk_values.ts";
 import { allowsRange, failedCondition, mayBeUnmodified } from "./conditions.ts";
 import type { Deadline } from "./deadline.ts";
-import {
-  type Body,
-  readShortBody,
-  SHORT,
-  streamOf,
-  type Value,
-} from "./served_value.ts";
+import { type Body, SHORT, streamOf, type Value } from "./served_value.ts";
 import type { ShownStore } from "./shown_store.ts";
 
 /** The number of times that a value is looked up if it changes before its body is opened. */
@@ -25,8 +19,6 @@ export interface Answer {
   readonly status: number;
   readonly headers?: Record<string, string>;
   readonly body?: Uint8Array | ReadableStream<Uint8Array> | string;
-  /** Whether the body lies in memory of {@linkcode readShortBody}, which must be given back. */
-  readonly isLent?: boolean;
 }
 
 /** Answers `GET` and `HEAD`. Returns `undefined` for an absent value. */
@@ -87,9 +79,7 @@ export async function answerRead(
         body: `Expected a range of ${size} bytes\n`,
       };
     }
-    const short = needsBody ? readShortBody(value, start, end) : undefined;
-    const body = short ??
-      (needsBody ? await value.open(start, end, deadline) : []);
+    const body = needsBody ? await value.open(start, end, deadline) : [];
     if (body === undefined) return undefined;
     return {
       status,
@@ -103,11 +93,8 @@ export async function answerRead(
         },
       },
       ...needsBody && {
-        body: body instanceof Uint8Array
-          ? body
-          : responseBody(body, end - start, deadline, value),
+        body: responseBody(body, end - start, deadline, value),
       },
-      isLent: short !== undefined,
     };
   }
 }

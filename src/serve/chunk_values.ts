@@ -3,7 +3,6 @@ import {
   type Backend,
   backendOf,
   type ByteRange,
-  type Place,
   readRange,
   readSize,
   readValue,
@@ -15,6 +14,12 @@ import {
 import { type Validators, validatorsOf } from "./conditions.ts";
 import type { Deadline } from "./deadline.ts";
 import { type Value, valueInMemory, WINDOW, windows } from "./served_value.ts";
+
+/** The store of a value, and the key that the value has there. */
+export interface ValuePlace {
+  readonly store: Store;
+  readonly key: StoreKey;
+}
 
 /** The bytes of a value that its request asks for: a range, all, or none if `undefined`. */
 export type NeededBytes = ByteRange | "all" | undefined;
@@ -45,7 +50,7 @@ export class ChunkValues {
    */
   async find(
     shown: StoreKey,
-    place: Place,
+    place: ValuePlace,
     needed: NeededBytes,
     deadline: Deadline,
   ): Promise<Value | undefined> {
@@ -113,7 +118,6 @@ function valueOf(
     validators,
     isCurrent: async (deadline) =>
       latest !== undefined || await readOf(0, 0, deadline) !== undefined,
-    readNow: (start, memory) => version.readNow?.(start, memory) ?? false,
     async open(start, end, deadline) {
       const read = async (start: number, end: number) => {
         const bytes = await readOf(start, end, deadline);
@@ -152,7 +156,7 @@ function hasOwnReads(store: Store): boolean {
  * read whole. Values in memory have the digest of their bytes as their tag.
  */
 async function unversionedValue(
-  { store, key }: Place,
+  { store, key }: ValuePlace,
   deadline: Deadline,
   latest?: { start: number; bytes: Uint8Array | undefined; size: number },
 ): Promise<Value | undefined> {

@@ -4,7 +4,6 @@ import { Deadline } from "./deadline.ts";
 import { failureMessage, isOfNoValue } from "./failure.ts";
 import { type HandlerOptions, parseOptions } from "./handler_options.ts";
 import { keyOfPath, NOT_FOUND, pathBelow } from "./request_key.ts";
-import { releaseBody } from "./served_value.ts";
 import { ShownStore } from "./shown_store.ts";
 
 /**
@@ -126,7 +125,6 @@ export function createHandler(
     if (!isStream(answered.body)) deadline.close();
     const isHead = request.method === "HEAD";
     const response = toResponse(answered, { isHead, cacheControl });
-    if (answered.isLent) releaseBody(answered.body as Uint8Array);
     return response;
   };
 }

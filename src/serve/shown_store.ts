@@ -1,10 +1,5 @@
 import { digestOf } from "../runtime/mod.ts";
-import {
-  type Place,
-  type Store,
-  type StoreKey,
-  storeOf,
-} from "../stores/mod.ts";
+import { type Store, type StoreKey, storeOf } from "../stores/mod.ts";
 import {
   isAnyDocument,
   PLAIN,
@@ -15,7 +10,12 @@ import {
   v2View,
 } from "../views/mod.ts";
 import { INNER_CHUNKS } from "../zarrita/mod.ts";
-import { BoundedCache, ChunkValues, type NeededBytes } from "./chunk_values.ts";
+import {
+  BoundedCache,
+  ChunkValues,
+  type NeededBytes,
+  type ValuePlace,
+} from "./chunk_values.ts";
 import { Deadline } from "./deadline.ts";
 import type { ParsedOptions, ServedForm } from "./handler_options.ts";
 import { type Value, valueInMemory } from "./served_value.ts";
@@ -117,7 +117,9 @@ class KeptView {
    * Returns where the value of a key is stored; `undefined` for a key outside the chunk
    * grid. Returns no promise for an array whose document is kept.
    */
-  placeOf(key: StoreKey): Place | undefined | Promise<Place | undefined> {
+  placeOf(
+    key: StoreKey,
+  ): ValuePlace | undefined | Promise<ValuePlace | undefined> {
     const chunk = splitPlainKey(key);
     const storePlace = (place: StorePlace | undefined) =>
       place && {

@@ -13,14 +13,12 @@ import {
   takeShortcut,
 } from "./byte_streams.ts";
 import { inspectAsString } from "./describe_store.ts";
-import { legacyGroup } from "./legacy_groups.ts";
 import {
   assertByteRange,
   type ByteRange,
   type ByteWriter,
   type GetOptions,
   type Store,
-  type StoreGroup,
   type StoreKey,
   type StoreOptions,
   writeAll,
@@ -146,22 +144,6 @@ export abstract class BaseStore implements Store, Backend {
     options?.signal?.throwIfAborted();
     return await this.read([key], (values) => values.size(key), options);
   }
-
-  /** The former interface of several values, until all code uses {@linkcode Backend}. */
-  group(key: StoreKey, keys: readonly StoreKey[]): StoreGroup {
-    for (const each of [key, ...keys]) this.checkKey(each);
-    return legacyGroup(this, key, keys);
-  }
-
-  /** The former name of {@linkcode Backend.readOf}. */
-  get getRangeOf(): NonNullable<Store["getRangeOf"]> | undefined {
-    const { readOf } = this as Backend;
-    return readOf && ((version, key, range, options) => {
-      assertByteRange(range);
-      this.checkKey(key);
-      return readOf.call(this, version, key, range, options);
-    });
-  }
 }
 
 /**
@@ -263,11 +245,6 @@ export abstract class BaseWritableStore extends BaseStore {
     this.checkKey(key);
     options?.signal?.throwIfAborted();
     await this.remove([key], options);
-  }
-
-  /** The former interface of several values, until all code uses {@linkcode Backend}. */
-  override group(key: StoreKey, keys: readonly StoreKey[]): StoreGroup {
-    return super.group(key, keys);
   }
 }
 

@@ -10,8 +10,6 @@ import type {
 } from "./backend.ts";
 import { BaseStore, BaseWritableStore } from "./base_store.ts";
 import { abortable, rangeStream, toStream } from "./byte_streams.ts";
-import { hasGroups } from "./capabilities.ts";
-import { backendOfGroups } from "./legacy_groups.ts";
 import { KeyLocks } from "./locks.ts";
 import {
   type ByteRange,
@@ -44,9 +42,7 @@ export function backendOf(store: Store): Backend {
   if (store instanceof BaseStore && hasDerivedMethods(store)) return store;
   let backend = adapters.get(store);
   if (backend === undefined) {
-    backend = hasGroups(store) && !(store instanceof BaseStore)
-      ? backendOfGroups(store)
-      : adapt(store);
+    backend = adapt(store);
     adapters.set(store, backend);
   }
   return backend;
@@ -66,7 +62,7 @@ function hasDerivedMethods(store: Store): boolean {
  * back. Values that writers of other processes store meanwhile can be mixed or lost.
  */
 function adapt(store: Store): Backend {
-  const locks = KeyLocks.of(store);
+  const locks = new KeyLocks();
   const source = new ForeignSource(store);
   const read: Backend["read"] = (keys, task, options = {}) => {
     const { signal, name = keys[0]! } = options;

@@ -1,6 +1,6 @@
 /**
- * Stores of bytes by key: the interface (`store.ts`), one folder or file a store, and what
- * all code asks of stores of any kind (`capabilities.ts`, `locks.ts`, `forwarding_store.ts`).
+ * Stores of bytes by key: the interface (`store.ts`), one folder or file a store, what makes a
+ * backend of any store (`foreign_store.ts`), and operations on single values (`values.ts`).
  */
 export type {
   Backend,
@@ -27,21 +27,6 @@ export {
   toStream,
 } from "./byte_streams.ts";
 export {
-  assertInGroup,
-  assertLinks,
-  assertWritable,
-  givesOwnedMemory,
-  hasGroups,
-  isSameFile,
-  readRange,
-  readSize,
-  readStream,
-  readValue,
-  remove,
-  requestRange,
-  write,
-} from "./capabilities.ts";
-export {
   assertStore,
   describeStore,
   inspectAsString,
@@ -60,22 +45,8 @@ export {
 export { rootOf } from "./file_system/root.ts";
 export { isAbsence, isDiskFull } from "./file_system/system.ts";
 export { backendOf } from "./foreign_store.ts";
-export {
-  type Forwarding,
-  forwardingGroup,
-  forwardingStore,
-  type FoundPlace,
-  type Place,
-} from "./forwarding_store.ts";
 export type { HttpStoreOptions } from "./http/http_client.ts";
 export { HttpStore } from "./http/http_store.ts";
-export {
-  exclusively,
-  KeyLocks,
-  removeValue,
-  replaceValue,
-  writeNew,
-} from "./locks.ts";
 export { MemoryStore } from "./memory_store.ts";
 export { recover, type RecoverOptions, type Recovery } from "./recover.ts";
 export type { S3Credentials, S3StoreOptions } from "./s3/bucket.ts";
@@ -86,12 +57,8 @@ export {
   type ByteReader,
   type ByteWriter,
   type GetOptions,
-  type GroupValues,
-  type GroupWriter,
-  type OwnedReadOptions,
   resolveByteRange,
   type Store,
-  type StoreGroup,
   type StoreKey,
   type StoreOptions,
   type StoreVersion,
@@ -107,3 +74,15 @@ export {
   keyProblem,
   LONGEST_SUFFIX,
 } from "./store_key.ts";
+export {
+  assertLinks,
+  assertWritable,
+  isSameValue,
+  readRange,
+  readSize,
+  readStream,
+  readValue,
+  remove,
+  write,
+  writeNew,
+} from "./values.ts";

@@ -98,55 +98,6 @@ export interface Store {
    * @returns The keys, each once.
    */
   list?(prefix?: StoreKey, options?: StoreOptions): AsyncIterable<StoreKey>;
-  /**
-   * Returns values that are read, replaced and deleted together. Where the method is
-   * missing, a reader beside a writer may read the values of two writes, and so may
-   * everybody after a writer was killed.
-   *
-   * A class that inherits this method and has a `get`, `set` or the like of its own must
-   * override this method as well; otherwise it counts as missing.
-   *
-   * @param key The key of the chunk that the values are parts of.
-   * @param keys The keys of the values, in the order in which they are to be stored.
-   * @returns The group. Nothing is read yet.
-   */
-  group?(key: StoreKey, keys: readonly StoreKey[]): StoreGroup;
-  /**
-   * Reads a range of one version of a value.
-   *
-   * @param version The version, as a group told it.
-   * @param key The key of the value.
-   * @param range Which of its bytes. An empty range asks only whether the version is
-   * the present one.
-   * @param options `signal` aborts the operation.
-   * @returns The bytes, as `getRange` does; `undefined` if the key has another value by
-   * now, or none.
-   */
-  getRangeOf?:
-    | ((
-      version: StoreVersion,
-      key: StoreKey,
-      range: ByteRange,
-      options?: StoreOptions,
-    ) => Promise<Uint8Array | undefined>)
-    | undefined;
-  /**
-   * Reads a range of one version of a value as a stream. Where the method is missing, a
-   * long range is read in several pieces by `getRangeOf`.
-   *
-   * @param version The version, as a group told it.
-   * @param key The key of the value.
-   * @param range Which of its bytes.
-   * @param options `signal` aborts the operation, also while the stream is read.
-   * @returns A stream of the bytes, all of this version; `undefined` if the key has
-   * another value by now, or none.
-   */
-  streamRangeOf?(
-    version: StoreVersion,
-    key: StoreKey,
-    range: ByteRange,
-    options?: StoreOptions,
-  ): Promise<ReadableStream<Uint8Array> | undefined>;
 }
 
 /**
@@ -194,12 +145,6 @@ export type ByteRange =
 export interface StoreOptions {
   /** Aborts the operation, which then rejects with the signal's reason. */
   signal?: AbortSignal;
-}
-
-/** Options of reads whose caller takes over the memory of the bytes. */
-export interface OwnedReadOptions extends StoreOptions {
-  /** Returns memory to read into, which may be longer than its view. Stores may ignore it. */
-  allocate?(length: number): Uint8Array;
 }
 
 /**
@@ -294,8 +239,8 @@ export interface ByteWriter {
 }
 
 /**
- * The version of a stored value, as `Store.group` tells it: an opaque object for
- * `Store.getRangeOf`.
+ * The version of a stored value, as a {@linkcode Snapshot} tells it: an opaque object for
+ * `readOf`.
  *
  * @example Reading on only if the value is the same
  * ```ts
@@ -303,12 +248,14 @@ export interface ByteWriter {
  * import { assertEquals } from "@std/assert";
  *
  * const store = new MemoryStore([["/c/0", new Uint8Array([1, 2, 3])]]);
- * const version: StoreVersion = await store.group("/c/0", ["/c/0"])
- *   .read((values) => Promise.resolve(values.version("/c/0")!));
+ * const version: StoreVersion = await store.read(
+ *   ["/c/0"],
+ *   (values) => Promise.resolve(values.version("/c/0")!),
+ * );
  * const range = { offset: 1, length: 2 };
- * assertEquals(await store.getRangeOf(version, "/c/0", range), new Uint8Array([2, 3]));
+ * assertEquals(await store.readOf(version, "/c/0", range), new Uint8Array([2, 3]));
  * await store.set("/c/0", new Uint8Array([4, 5, 6]));
- * assertEquals(await store.getRangeOf(version, "/c/0", range), undefined);
+ * assertEquals(await store.readOf(version, "/c/0", range), undefined);
  * ```
  */
 export interface StoreVersion {
@@ -328,162 +275,8 @@ export interface StoreVersion {
   readonly tag?: string | undefined;
   /** When the value was stored, in milliseconds since 1970, if the store knows it. */
   readonly modified?: number | undefined;
-  /**
-   * Reads bytes of the value at once, if that takes less time than another turn of the
-   * event loop, as it does for files in memory.
-   *
-   * @param offset The first byte.
-   * @param memory The memory to fill.
-   * @returns Whether the memory is filled. If not, call `Store.getRangeOf`: the reading
-   * may take time, or the value has changed.
-   */
-  readNow?(offset: number, memory: Uint8Array): boolean;
   /** Ends the use of the version. Must be called once it is not needed any more. */
   release(): void;
-}
-
-/**
- * The values of a group, which all belong to the same write. Keys outside of the group
- * are refused.
- *
- * @example
- * ```ts
- * import { type GroupValues, MemoryStore } from "@zarr-parts/zarr-parts";
- * import { assertEquals } from "@std/assert";
- *
- * const lengths = (values: GroupValues) =>
- *   Promise.all([values.size("/c/0"), values.size("/c/0.index")]);
- * const group = new MemoryStore().group("/c/0", ["/c/0", "/c/0.index"]);
- * assertEquals(await group.read(lengths), [undefined, undefined]);
- * ```
- */
-export interface GroupValues {
-  /** Reads a whole value, as `Store.get` does. */
-  get(key: StoreKey, options?: GetOptions): Promise<Uint8Array | undefined>;
-  /** Reads a range of a value, as `Store.getRange` does. */
-  getRange(
-    key: StoreKey,
-    range: ByteRange,
-    options?: StoreOptions,
-  ): Promise<Uint8Array | undefined>;
-  /** Reads a whole value as a stream, as `Store.stream` does. */
-  stream(
-    key: StoreKey,
-    options?: StoreOptions,
-  ): Promise<ReadableStream<Uint8Array> | undefined>;
-  /** Tells how long a value is, as `Store.size` does. */
-  size(key: StoreKey, options?: StoreOptions): Promise<number | undefined>;
-  /**
-   * Tells the version of a value, to be kept with what was read from the group.
-   *
-   * @param key The key of the value.
-   * @returns The version, or `undefined` if the key has no value, or if the store
-   * cannot tell a later value from this one.
-   */
-  version(key: StoreKey): StoreVersion | undefined;
-}
-
-/**
- * Writes the values of a group. Nothing is stored before `close`.
- *
- * @example
- * ```ts
- * import { type GroupWriter, MemoryStore } from "@zarr-parts/zarr-parts";
- * import { assertEquals } from "@std/assert";
- *
- * const store = new MemoryStore();
- * const group = store.group("/c/0", ["/c/0", "/c/0.index"]);
- * const writer: GroupWriter = await group.write!();
- * await writer.set("/c/0", new Uint8Array([1, 2, 3]));
- * await writer.set("/c/0.index", new Uint8Array([4]));
- * assertEquals(await store.get("/c/0"), undefined);
- * await writer.close();
- * assertEquals(await store.get("/c/0"), new Uint8Array([1, 2, 3]));
- * ```
- */
-export interface GroupWriter {
-  /**
-   * Gives a value of the group, which `close` stores.
-   *
-   * @param key Its key.
-   * @param bytes The bytes, which must not change before the promise has settled.
-   */
-  set(key: StoreKey, bytes: Uint8Array): Promise<void>;
-  /**
-   * Opens a value of the group for writing piece by piece, as `Store.writer` does.
-   * Closing it completes the value, which the group's `close` stores.
-   *
-   * @param key Its key.
-   * @returns The writer of the value.
-   */
-  writer(key: StoreKey): Promise<ByteWriter>;
-  /**
-   * Stores all values in place of the earlier ones. All keys of the group must have
-   * been given a value. A signal has no effect once the first value is being replaced.
-   */
-  close(): Promise<void>;
-  /**
-   * Gives up the values, and keeps the earlier ones. No error if the writer is closed.
-   *
-   * @param reason Why.
-   */
-  abort(reason: unknown): Promise<void>;
-}
-
-/**
- * Values that are read, replaced and deleted together: the parts of a chunk. Readers
- * get the values of one write or an error, also beside writers in other processes.
- *
- * @example
- * ```ts
- * import { MemoryStore, type StoreGroup } from "@zarr-parts/zarr-parts";
- * import { assertEquals } from "@std/assert";
- *
- * const store = new MemoryStore();
- * const group: StoreGroup = store.group("/c/0", ["/c/0", "/c/0.index"]);
- * assertEquals(await group.read((values) => values.size("/c/0")), undefined);
- * ```
- */
-export interface StoreGroup {
-  /**
-   * Reads values of one write.
-   *
-   * @param task Reads the values. It may be called several times, and with values of
-   * which some are absent. Streams that it returns may be read later.
-   * @param options `signal` aborts the reading.
-   * @returns The result of the last call.
-   * @throws {UnfinishedWriteError} If the values are being changed, or their writer
-   * was killed.
-   */
-  read<T>(
-    task: (values: GroupValues) => Promise<T>,
-    options?: StoreOptions,
-  ): Promise<T>;
-  /**
-   * Starts to replace the values. Missing in a store that is read-only.
-   *
-   * @param options `signal` aborts the writing.
-   * @returns The writer, to be ended by `close` or `abort`.
-   */
-  write?(options?: StoreOptions): Promise<GroupWriter>;
-  /**
-   * Deletes the values. No error if there are none.
-   *
-   * @param options `signal` aborts the operation.
-   */
-  delete?(options?: StoreOptions): Promise<void>;
-  /**
-   * Runs a task while no other writer changes the values, in any process.
-   *
-   * @param task Reads and changes the values by the group that it is given. It must
-   * not use any other group of the same values.
-   * @param options `signal` aborts the waiting.
-   * @returns The result of the task.
-   */
-  lock?<T>(
-    task: (group: StoreGroup) => Promise<T>,
-    options?: StoreOptions,
-  ): Promise<T>;
 }
 
 /** Writes all bytes, in as many writes as it takes. */

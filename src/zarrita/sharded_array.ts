@@ -12,7 +12,7 @@ import {
 import {
   type Backend,
   type ByteRange,
-  type OwnedReadOptions,
+  type ReadOptions,
   type Store,
   type StoreKey,
   type StoreOptions,
@@ -133,7 +133,7 @@ export class ShardedArray implements TranslatedArray {
    */
   async readTogether(
     chunks: readonly (readonly number[])[],
-    options: OwnedReadOptions | undefined,
+    options: (StoreOptions & ReadOptions) | undefined,
   ): Promise<ReadInnerChunk[][]> {
     // The array may have become smaller since the caller has opened it.
     const places = chunks.flatMap((coordinates, place) =>

@@ -30,7 +30,7 @@ import {
   assertLinks,
   assertWritable,
   describeStore,
-  isSameFile,
+  isSameValue,
   readSize,
   readValue,
   recover,
@@ -402,7 +402,7 @@ async function assertNew(
     if (key === chunkKey) return;
     if (await readSize(store, chunkKey, options) === undefined) return;
     const [from, to] = [key, chunkKey].map((key) => ({ store, key }));
-    if (!await isSameFile(from!, to!, options)) {
+    if (!await isSameValue(from!, to!, options)) {
       refuse(store, chunkKey, document);
     }
   }, options.signal);

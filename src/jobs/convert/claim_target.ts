@@ -4,7 +4,7 @@ import { digestOf, isSameBytes } from "../../runtime/mod.ts";
 import {
   assertWritable,
   describeStore,
-  isSameFile,
+  isSameValue,
   recover,
   remove,
   rootOf,
@@ -267,7 +267,7 @@ async function assertSourceElsewhere(
     if (key.slice(key.lastIndexOf("/")) !== name) continue;
     const document = { store: target.store, key };
     const root = { store: source.store, key: sourceKey };
-    if (!await isSameFile(root, document, options)) continue;
+    if (!await isSameValue(root, document, options)) continue;
     throw new RangeError(
       `Cannot overwrite ${describePlace(target)}: it holds the source, at ${
         describe(key)

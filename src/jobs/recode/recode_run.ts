@@ -185,7 +185,6 @@ export class RecodeRun {
     const elements = () =>
       memory ??= new BlockMemory(box, form, this.#allocate(box, way));
     await this.#readAll(box, isNeeded, decoder.chunkBytes, signal, {
-      isGivenAway: decoder.isThreaded,
       absent: (coordinates) => absent.push(coordinates),
       found: async (chunks) => {
         const found = chunks.map(({ coordinates, bytes, rows }) => {
@@ -265,7 +264,6 @@ export class RecodeRun {
       chunkBytes,
       signal,
       {
-        isGivenAway: isThreaded(way),
         absent() {},
         found: async (chunks) => {
           if (way.kind === "elements") {
@@ -348,8 +346,7 @@ export class RecodeRun {
     isNeeded: (coordinates: readonly number[]) => boolean,
     chunkBytes: number,
     signal: AbortSignal,
-    { isGivenAway, absent, found }: {
-      isGivenAway: boolean;
+    { absent, found }: {
       absent(coordinates: readonly number[]): void;
       found(chunks: readonly SourceChunk[]): Promise<void>;
     },
@@ -360,7 +357,7 @@ export class RecodeRun {
       const leave = await this.#reading.enter(batch.length * chunkBytes);
       try {
         signal.throwIfAborted();
-        const reads = await source.read(batch, { signal }, { isGivenAway });
+        const reads = await source.read(batch, { signal });
         const missing = new Set(batch);
         for (const { coordinates } of reads.flat()) {
           missing.delete(coordinates);

@@ -6,12 +6,8 @@ import {
 import { type ChunkRows, chunkRows } from "../../codecs/mod.ts";
 import { describe } from "../../errors/mod.ts";
 import { namedCodecs } from "../../metadata/mod.ts";
-import { copyBytes, mapConcurrently } from "../../runtime/mod.ts";
-import {
-  givesOwnedMemory,
-  type Store,
-  type StoreOptions,
-} from "../../stores/mod.ts";
+import { mapConcurrently } from "../../runtime/mod.ts";
+import type { Store, StoreOptions } from "../../stores/mod.ts";
 import { ShardedArray, shardLevelsOf } from "../../zarrita/mod.ts";
 import { changedError } from "./element_codecs.ts";
 import { type ArrayEncoding, sourceEncodingOf } from "./recoding.ts";
@@ -35,7 +31,6 @@ export class SourceChunks {
   readonly #chunks: ArrayChunks;
   readonly #stored: StoredChunks;
   readonly #sharded: ShardedArray | undefined;
-  readonly #isOwned: boolean;
   readonly #codecs: readonly string[];
 
   /**
@@ -56,7 +51,6 @@ export class SourceChunks {
     this.#chunks = chunks;
     this.#stored = new StoredChunks(stored, chunks.gridShape);
     this.#sharded = levels && new ShardedArray(store, root, array, levels);
-    this.#isOwned = givesOwnedMemory(store);
     this.#codecs = namedCodecs(this.encoding.codecs).map(({ name }) => name);
   }
 
@@ -79,17 +73,12 @@ export class SourceChunks {
   /**
    * Reads chunks: several of one shard, or any without shards.
    *
-   * @param isGivenAway Whether the caller gives the memory of chunks away, which may be
-   * that of the store.
    * @returns The chunks that are there. Those of one list share memory.
    */
   async read(
     chunks: readonly (readonly number[])[],
     options: StoreOptions,
-    { isGivenAway = false } = {},
   ): Promise<SourceChunk[][]> {
-    const own = (bytes: Uint8Array, isOwned: boolean) =>
-      isOwned || !isGivenAway ? bytes : copyBytes(bytes);
     if (this.#sharded !== undefined) {
       const reads = await this.#sharded.readTogether(chunks, options);
       return reads.map((read) =>
@@ -109,7 +98,7 @@ export class SourceChunks {
         return [];
       }
       const rows = this.#rowsAt(coordinates);
-      return [{ coordinates, bytes: own(bytes, this.#isOwned), rows }];
+      return [{ coordinates, bytes, rows }];
     });
     return [read.flat()];
   }

@@ -5,7 +5,7 @@ import {
   rowsOf,
 } from "../../codecs/mod.ts";
 import { coreDataType } from "../../metadata/mod.ts";
-import { copyBytes, MemoryLimit } from "../../runtime/mod.ts";
+import { MemoryLimit } from "../../runtime/mod.ts";
 import {
   type ChunkFormat,
   isCheapToDecode,
@@ -26,8 +26,6 @@ export interface ReadChunk {
   /** Reads the chunk again. */
   readonly read: () => Promise<Uint8Array | undefined>;
   readonly bytes: Uint8Array;
-  /** Whether the memory of the bytes may go to a thread. */
-  readonly isOwned: boolean;
   readonly level: ChunkEncoding;
   /** The name of the chunk in messages, at the start of a sentence. */
   readonly what: string;
@@ -103,7 +101,7 @@ export class ChunkDecoding {
 
   /** Decodes a chunk in the calling thread, as `decodeChunk` does. */
   async decode(
-    { bytes, level, what, key }: Omit<ReadChunk, "read" | "isOwned">,
+    { bytes, level, what, key }: Omit<ReadChunk, "read">,
   ): Promise<string | undefined> {
     return await decodeChunk(bytes, level, what, key, this.#codecs);
   }
@@ -113,11 +111,10 @@ export class ChunkDecoding {
     chunk: ReadChunk,
     signal: AbortSignal,
   ): Promise<string | undefined> {
-    const { bytes, isOwned, level } = chunk;
+    const { bytes, level } = chunk;
     const threads = this.#threads;
     if (threads !== undefined) {
-      const own = isOwned ? bytes : copyBytes(bytes);
-      const job = { kind: "check" as const, bytes: own, rows: rowsOf(bytes) };
+      const job = { kind: "check" as const, bytes, rows: rowsOf(bytes) };
       const length = decodedBytes(level) ?? bytes.length;
       try {
         const format = this.#formatOf(level);
@@ -128,7 +125,8 @@ export class ChunkDecoding {
         throw error;
       }
     }
-    const present = isOwned ? await chunk.read() : bytes;
+    // The memory of the bytes went to the thread.
+    const present = threads ? await chunk.read() : bytes;
     if (present === undefined) return undefined;
     const unknown = await this.decode({ ...chunk, bytes: present });
     this.#here.add(level);

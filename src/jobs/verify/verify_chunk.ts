@@ -20,7 +20,6 @@ import {
 import {
   type ByteRange,
   type ByteWriter,
-  givesOwnedMemory,
   type Store,
   type StoreOptions,
   takeShortcut,
@@ -282,9 +281,8 @@ class ChunkVerification {
     );
     if (bytes === undefined) return async () => {};
     const what = this.#nameOf(path);
-    const isOwned = givesOwnedMemory(this.#array.store);
     const key = this.#key;
-    const chunk = { bytes, isOwned, level, what, key, read: readNoted };
+    const chunk = { bytes, level, what, key, read: readNoted };
     return async () => {
       await this.#try(
         async () => {

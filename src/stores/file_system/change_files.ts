@@ -5,7 +5,6 @@ import type {
   Snapshot,
   Update,
 } from "../backend.ts";
-import { assertAllGiven } from "../capabilities.ts";
 import type { ByteWriter, StoreKey, StoreOptions } from "../store.ts";
 import {
   FolderKeyError,
@@ -117,7 +116,6 @@ async function change<T>(
   const place = await journalPlace(context, name, folder);
   return await Journal.lock(place, task, {
     signal,
-    hasTurn: context.locks?.isHeld(name, options),
     onRecovery: () => context.onRecovery?.(name),
   });
 }
@@ -209,7 +207,14 @@ export class PendingFiles implements PendingValues {
   async commit(check?: (values: Snapshot) => Promise<void>): Promise<void> {
     const keys = this.#keys;
     try {
-      assertAllGiven(keys, this.#complete);
+      const missing = keys.filter((key) => !this.#complete.has(key));
+      if (missing.length > 0) {
+        throw new TypeError(
+          `Expected a value for each key, found none for ${
+            JSON.stringify(missing)
+          }`,
+        );
+      }
       await change(this.#context, keys, this.#options, async (journal) => {
         if (check) {
           await readFiles(this.#context, keys, check, this.#options, true);

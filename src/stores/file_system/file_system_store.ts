@@ -13,9 +13,7 @@ import type {
   ValuesOptions,
 } from "../backend.ts";
 import { BaseWritableStore } from "../base_store.ts";
-import { noteOwnedMemory } from "../capabilities.ts";
 import { inspectAsString } from "../describe_store.ts";
-import { KeyLocks } from "../locks.ts";
 import type { RecoverOptions, Recovery } from "../recover.ts";
 import type {
   ByteRange,
@@ -151,7 +149,6 @@ export class FileSystemStore extends BaseWritableStore {
   constructor(root: string | URL, options: FileSystemStoreOptions = {}) {
     super();
     inspectAsString(this);
-    if (new.target === FileSystemStore) noteOwnedMemory(this); // Not for subclasses.
     checkOptions(options, OPTIONS, "FileSystemStore");
     const { sync: isSynced = false, followLinks = false, onRecovery } = options;
     const system = new FileSystem(options.exclusive ?? false);
@@ -163,7 +160,6 @@ export class FileSystemStore extends BaseWritableStore {
       system,
       root: this.#root,
       openFiles,
-      locks: KeyLocks.of(this),
       isSynced,
       onRecovery,
     };

@@ -31,8 +31,6 @@ export interface JournalPlace {
 /** Options of {@linkcode Journal.lock}. */
 interface LockOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Whether the caller holds a lock of this process for the chunk already. */
-  readonly hasTurn?: boolean | undefined;
   /** Called with the record of a killed writer when its change is finished. */
   readonly onRecovery?: ((record: JournalRecord) => void) | undefined;
 }
@@ -66,7 +64,7 @@ export class Journal {
   static lock<T>(
     place: JournalPlace,
     task: (journal: Journal) => Promise<T>,
-    { signal, hasTurn = false, onRecovery }: LockOptions = {},
+    { signal, onRecovery }: LockOptions = {},
   ): Promise<T> {
     const run = async () => {
       signal?.throwIfAborted();
@@ -86,7 +84,7 @@ export class Journal {
         file.close(); // Last, since it ends the lock.
       }
     };
-    return hasTurn ? run() : turns.write(place.path, run);
+    return turns.write(place.path, run);
   }
 
   /**

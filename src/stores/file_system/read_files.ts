@@ -6,7 +6,6 @@ import {
 } from "../../errors/mod.ts";
 import type { ReadOptions, Snapshot, ValuesOptions } from "../backend.ts";
 import { offerShortcut } from "../byte_streams.ts";
-import type { KeyLocks } from "../locks.ts";
 import {
   type ByteRange,
   type ByteReader,
@@ -33,8 +32,6 @@ export interface FileContext {
   readonly openFiles: OpenFiles;
   /** Whether writers wait until everything is on the disk. */
   readonly isSynced: boolean;
-  /** The locks of composed stores in this process, which take the place of the own one. */
-  readonly locks?: KeyLocks;
   /** Called with the key of a chunk when the change that a killed writer had begun is finished. */
   readonly onRecovery?: ((key: StoreKey) => void) | undefined;
 }

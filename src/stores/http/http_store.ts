@@ -1,6 +1,5 @@
 import type { ReadOptions, Snapshot, ValuesOptions } from "../backend.ts";
 import { BaseStore } from "../base_store.ts";
-import { noteOwnedMemory } from "../capabilities.ts";
 import { inspectAsString } from "../describe_store.ts";
 import type {
   ByteRange,
@@ -69,7 +68,6 @@ export class HttpStore extends BaseStore {
   constructor(url: string | URL, options: HttpStoreOptions = {}) {
     super();
     inspectAsString(this);
-    if (new.target === HttpStore) noteOwnedMemory(this); // Not for subclasses.
     this.#client = new HttpClient(url, options);
   }
 

@@ -1,0 +1,186 @@
+/**
+ * Operations on one value of any store, through its backend: a `Map`, a store of zarrita, or
+ * one of this package.
+ */
+import { isSameBytes } from "../runtime/mod.ts";
+import { setValue } from "./base_store.ts";
+import { abortable, discard } from "./byte_streams.ts";
+import { describeStore } from "./describe_store.ts";
+import { backendOf } from "./foreign_store.ts";
+import {
+  assertByteRange,
+  type ByteRange,
+  type GetOptions,
+  type Store,
+  type StoreKey,
+  type StoreOptions,
+} from "./store.ts";
+import { assertStoreKey } from "./store_key.ts";
+
+/** Reads a whole value, into memory of the caller, and refuses one that is longer than `limit`. */
+export function readValue(
+  store: Store,
+  key: StoreKey,
+  options: GetOptions = {},
+): Promise<Uint8Array | undefined> {
+  return backendOf(store).read(
+    [key],
+    (values) => values.read(key, undefined, options),
+    options,
+  );
+}
+
+/** Reads a range of a value, into memory of the caller. */
+export function readRange(
+  store: Store,
+  key: StoreKey,
+  range: ByteRange,
+  options?: StoreOptions,
+): Promise<Uint8Array | undefined> {
+  assertByteRange(range);
+  return backendOf(store).read(
+    [key],
+    (values) => values.read(key, range),
+    options,
+  );
+}
+
+/** Reads a whole value as a stream. */
+export async function readStream(
+  store: Store,
+  key: StoreKey,
+  options: StoreOptions = {},
+): Promise<ReadableStream<Uint8Array> | undefined> {
+  const stream = await backendOf(store).read(
+    [key],
+    (values) => values.stream(key),
+    options,
+  );
+  return stream && abortable(stream, options.signal);
+}
+
+/** Tells how long a value is. */
+export function readSize(
+  store: Store,
+  key: StoreKey,
+  options?: StoreOptions,
+): Promise<number | undefined> {
+  return backendOf(store).read([key], (values) => values.size(key), options);
+}
+
+/** Stores a value. A stream is cancelled on failure. */
+export async function write(
+  store: Store,
+  key: StoreKey,
+  value: Uint8Array | ReadableStream<Uint8Array>,
+  options: StoreOptions = {},
+): Promise<void> {
+  try {
+    assertStoreKey(key);
+    options.signal?.throwIfAborted();
+    assertWritable(store, key);
+    const { prepare } = backendOf(store);
+    await setValue(
+      { prepare: prepare!.bind(backendOf(store)) },
+      key,
+      value,
+      options,
+    );
+  } catch (error) {
+    await discard(value, error);
+    throw error;
+  }
+}
+
+/** Stores a value under a key that has none. Returns whether the key had none. */
+export async function writeNew(
+  store: Store,
+  key: StoreKey,
+  bytes: Uint8Array,
+  options?: StoreOptions,
+): Promise<boolean> {
+  assertWritable(store, key);
+  let isNew = false;
+  await backendOf(store).update!([key], async (values) => {
+    isNew = await values.size(key) === undefined;
+    return isNew ? [bytes] : "keep";
+  }, options);
+  return isNew;
+}
+
+/** Removes a value. No error if the key has none. */
+export async function remove(
+  store: Store,
+  key: StoreKey,
+  options: StoreOptions = {},
+): Promise<void> {
+  options.signal?.throwIfAborted();
+  if (typeof store.delete !== "function") {
+    throw new TypeError(
+      `Cannot remove key ${
+        JSON.stringify(key)
+      }: the store has no "delete" method`,
+    );
+  }
+  await backendOf(store).remove!([key], options);
+}
+
+/** Refuses a store that is read-only. */
+export function assertWritable(store: Store, key: StoreKey): void {
+  if (typeof store.set === "function") return;
+  throw new TypeError(
+    `Cannot write key ${JSON.stringify(key)} to ${
+      describeStore(store)
+    }: the store is read-only, it has no "set" method; FileSystemStore and S3Store can write`,
+  );
+}
+
+/** A store of files, which may have several names. */
+interface LinkingStore extends Store {
+  /** Gives the file of a key a second name: that of another key. */
+  link(key: StoreKey, other: StoreKey, options?: StoreOptions): Promise<void>;
+}
+
+/** Refuses a store whose values are no files that could have several names. */
+export function assertLinks(store: Store): asserts store is LinkingStore {
+  if (typeof (store as Partial<LinkingStore>).link === "function") return;
+  throw new TypeError(
+    `Cannot link files in ${
+      describeStore(store)
+    }, which has no "link" method: FileSystemStore can link files`,
+  );
+}
+
+/** A value of a store. */
+interface Value {
+  readonly store: Store;
+  readonly key: StoreKey;
+}
+
+/** Whether two values are one: by the versions of their stores, or else by their bytes. */
+export async function isSameValue(
+  one: Value,
+  other: Value,
+  options: StoreOptions,
+): Promise<boolean> {
+  const version = await backendOf(one.store).read(
+    [one.key],
+    (values) => Promise.resolve(values.version(one.key)),
+    options,
+  );
+  const below = backendOf(other.store);
+  if (version !== undefined && below.readOf) {
+    try {
+      const nothing = { offset: 0, length: 0 };
+      const same = await below.readOf(version, other.key, nothing, options);
+      return same !== undefined;
+    } finally {
+      version.release();
+    }
+  }
+  version?.release();
+  const [a, b] = await Promise.all(
+    [one, other].map(({ store, key }) => readValue(store, key, options)),
+  );
+  return a !== undefined && isSameBytes(a, b);
+}
