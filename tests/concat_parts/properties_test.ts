@@ -9,7 +9,7 @@ import {
   type StoreKey,
 } from "../../mod.ts";
 import { countingBytes } from "../support/bytes.ts";
-import { observed } from "../support/observed_store.ts";
+import { type Method, observed } from "../support/observed_store.ts";
 import { runs } from "../support/runs.ts";
 
 // Sizes around the size up to which a part is read whole, and small ones.
@@ -85,7 +85,7 @@ async function read(stream: ReadableStream<Uint8Array> | undefined) {
 }
 
 /** The same store, with fewer of its capabilities. */
-const CAPABILITIES: (keyof Store)[][] = [
+const CAPABILITIES: Method[][] = [
   ["get", "getRange", "stream", "size", "set", "delete", "list", "group"],
   ["get", "getRange", "stream", "size", "set", "delete", "list"],
   ["get", "getRange", "set", "delete", "list"],

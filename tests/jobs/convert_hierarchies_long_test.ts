@@ -1,21 +1,16 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { convert } from "../../jobs.ts";
-import {
-  MemoryStore,
-  openArrayChunks,
-  type Store,
-  type StoreKey,
-} from "../../mod.ts";
+import { MemoryStore, openArrayChunks, type StoreKey } from "../../mod.ts";
 import { contentsOf } from "../support/bytes.ts";
 import { readJson } from "../support/documents.ts";
 import { anyHierarchy, storedAndPlain } from "../support/hierarchy.ts";
-import { observed } from "../support/observed_store.ts";
+import { type Method, observed } from "../support/observed_store.ts";
 import { checksummed } from "./checksummed.ts";
 import { LAYOUTS, testShards } from "./convert_layouts.ts";
 
 /** The optional methods of a source. */
-const METHODS = fc.constantFrom<(keyof Store)[]>(
+const METHODS = fc.constantFrom<Method[]>(
   ["get", "getRange", "stream", "size", "list", "group"],
   ["get", "getRange", "stream", "size", "list"],
   ["get", "list"],

@@ -4,7 +4,6 @@ import {
   DamageError,
   FileSystemStore,
   MemoryStore,
-  type Store,
   type StoreKey,
   TemplateChunkKeyEncoding,
 } from "../../mod.ts";
@@ -18,10 +17,10 @@ import {
 import { storeTiffs } from "../containers/tiff/store_tiffs.ts";
 import { caseOf } from "../containers/tiff/tiff_cases.ts";
 import jpegs from "../fixtures/jpeg.json" with { type: "json" };
-import { observed } from "../support/observed_store.ts";
+import { type Method, observed } from "../support/observed_store.ts";
 
 /** Stores that cannot list. */
-const BLIND: (keyof Store)[] = ["get", "getRange", "stream", "size", "group"];
+const BLIND: Method[] = ["get", "getRange", "stream", "size", "group"];
 
 const OTHER_FORMAT = { tif: "zip", zip: "tif" } as const;
 

@@ -13,6 +13,7 @@ import {
   type StoreKey,
 } from "../../mod.ts";
 import { createHandler, type ServedForm } from "../../serve.ts";
+import { storeOf } from "../../src/stores/mod.ts";
 import { serve } from "../stores/loopback.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { countingBytes } from "../support/bytes.ts";
@@ -363,20 +364,16 @@ Deno.test("createHandler sends a chunk that changes meanwhile whole, old or new"
   const chunks = await createInParts(stored);
   const other = CHUNK.map((byte) => byte ^ 255);
   let reads = 0;
-  const store: Store = {
-    get: (key, options) => stored.get(key, options),
-    getRange: (key, range, options) => stored.getRange(key, range, options),
-    size: (key) => stored.size(key),
-    stream: (key) => stored.stream(key),
-    group: (key, keys) => stored.group(key, keys),
-    // The chunk changes before every other read of a version.
-    async getRangeOf(...args) {
+  // The chunk changes before every other read of a version.
+  const store = storeOf({
+    read: (...args) => stored.read(...args),
+    async readOf(...args) {
       if (reads++ % 2 === 0) {
         await chunks.set([2, 1], reads % 4 === 1 ? other : CHUNK);
       }
-      return await stored.getRangeOf!(...args);
+      return await stored.readOf(...args);
     },
-  };
+  }, () => "a changing store");
   const get = served(store);
   await (await get(PATH)).body?.cancel();
   for (let i = 0; i < 10; i++) {
@@ -399,12 +396,15 @@ Deno.test("createHandler streams a large value window by window, as the client t
     assertEquals(value![0], LargeStore.byteAt(offset));
     offset += value!.length;
     await new Promise((resolve) => setTimeout(resolve, 5));
-    assert(store.read <= offset + LARGEST_PIECE, `${store.read} at ${offset}`);
+    assert(
+      store.bytesRead <= offset + LARGEST_PIECE,
+      `${store.bytesRead} at ${offset}`,
+    );
   }
   await reader.cancel();
-  const { read } = store;
+  const { bytesRead: read } = store;
   await new Promise((resolve) => setTimeout(resolve, 20));
-  assertEquals(store.read, read);
+  assertEquals(store.bytesRead, read);
   // A range at the end takes no more than the range.
   const last = await get("/c/0", { headers: { range: "bytes=-2" } });
   assertEquals(
@@ -412,7 +412,7 @@ Deno.test("createHandler streams a large value window by window, as the client t
     `bytes ${10 * 2 ** 30 - 2}-${10 * 2 ** 30 - 1}/${10 * 2 ** 30}`,
   );
   assertEquals((await bytesOf(last)).length, 2);
-  assertEquals(store.read, read + 2);
+  assertEquals(store.bytesRead, read + 2);
   const long = await get("/c/0", { headers: { range: "bytes=5-20000000" } });
   const bytes = await bytesOf(long);
   assert(bytes.every((byte, i) => byte === LargeStore.byteAt(i + 5)));
@@ -482,11 +482,11 @@ Deno.test("createHandler ends the connection if a stream of the store ends early
 Deno.test("createHandler sends no fewer bytes than it announces of a store without versions", async () => {
   const large = new LargeStore(10 * 2 ** 20);
   const store: Store = {
-    get: () => large.get(),
-    size: () => large.size(),
-    stream: () => large.stream(),
+    get: (key) => large.get(key),
+    size: (key) => large.size(key),
+    stream: (key) => large.stream(key),
     getRange: async (key, range) =>
-      (await large.getRange(key, range)).subarray(1),
+      (await large.getRange(key, range))!.subarray(1),
   };
   const get = served(store, { form: "stored" });
   for (const range of ["bytes=0-9", "bytes=-10", "bytes=0-"]) {
@@ -511,9 +511,9 @@ Deno.test("createHandler stops reading once the client has left", async () => {
   leaving.abort();
   await reader.closed.catch(() => {});
   await server.close();
-  const { read } = store;
+  const { bytesRead: read } = store;
   await new Promise((resolve) => setTimeout(resolve, 50));
-  assertEquals(store.read, read);
+  assertEquals(store.bytesRead, read);
   assertEquals(errors, []);
 });
 

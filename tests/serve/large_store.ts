@@ -1,11 +1,9 @@
-import type {
-  ByteRange,
-  GroupValues,
-  Store,
-  StoreGroup,
-  StoreKey,
-  StoreOptions,
-  StoreVersion,
+import {
+  BaseStore,
+  type ByteRange,
+  type Snapshot,
+  type StoreKey,
+  type StoreVersion,
 } from "../../mod.ts";
 import { resolveByteRange } from "../../src/stores/store.ts";
 import { countingBytes } from "../support/bytes.ts";
@@ -16,14 +14,15 @@ export const LARGEST_PIECE: number = 4 * 2 ** 20;
 const PATTERN = countingBytes(LARGEST_PIECE + 251);
 
 /** A store of one value of any length, whose bytes depend on their offsets. */
-export class LargeStore implements Store {
+export class LargeStore extends BaseStore {
   readonly #size: number;
   /** The number of bytes that were read. */
-  read = 0;
+  bytesRead = 0;
   /** The effect on later reads. */
   fault: "fails" | "stalls" | "changes" | undefined;
 
   constructor(size: number) {
+    super();
     this.#size = size;
   }
 
@@ -31,53 +30,41 @@ export class LargeStore implements Store {
     return offset % 251;
   }
 
-  get(): Promise<never> {
-    throw new Error("The value is too long");
+  override read<T>(
+    _keys: readonly StoreKey[],
+    task: (values: Snapshot) => Promise<T>,
+  ): Promise<T> {
+    const size = this.#size;
+    return task({
+      size: () => Promise.resolve(size),
+      read: (_key, range) => {
+        if (range === undefined) throw new Error("The value is too long");
+        return this.#range(range);
+      },
+      stream: () => {
+        throw new Error("Streams have no version");
+      },
+      version: () => ({ isLasting: true, size, tag: "1", release() {} }),
+    });
   }
 
-  async getRange(_key: StoreKey, range: ByteRange): Promise<Uint8Array> {
+  async readOf(
+    _version: StoreVersion,
+    _key: StoreKey,
+    range: ByteRange,
+  ): Promise<Uint8Array | undefined> {
+    return this.fault === "changes" ? undefined : await this.#range(range);
+  }
+
+  async #range(range: ByteRange): Promise<Uint8Array> {
     const { start, end } = resolveByteRange(range, this.#size);
     if (end - start > LARGEST_PIECE) {
       throw new Error(`Expected ranges of a window, found ${end - start}`);
     }
     if (this.fault === "fails") throw new Error("The disk is gone");
     if (this.fault === "stalls") await new Promise(() => {});
-    this.read += end - start;
+    this.bytesRead += end - start;
     const first = start % 251;
     return PATTERN.slice(first, first + end - start);
-  }
-
-  size(): Promise<number> {
-    return Promise.resolve(this.#size);
-  }
-
-  stream(): Promise<never> {
-    throw new Error("Streams have no version");
-  }
-
-  group(_key: StoreKey, [key]: readonly StoreKey[]): StoreGroup {
-    const values: GroupValues = {
-      get: () => this.get(),
-      getRange: (_, range) => this.getRange(key!, range),
-      stream: () => this.stream(),
-      size: () => this.size(),
-      version: () => ({
-        isLasting: true,
-        size: this.#size,
-        tag: "1",
-        release() {},
-      }),
-    };
-    return { read: (task) => task(values) };
-  }
-
-  async getRangeOf(
-    _version: StoreVersion,
-    key: StoreKey,
-    range: ByteRange,
-    _options?: StoreOptions,
-  ): Promise<Uint8Array | undefined> {
-    if (this.fault === "changes") return undefined;
-    return await this.getRange(key, range);
   }
 }

@@ -42,6 +42,6 @@ for (let i = 0; i < 15; i++) await load();
 gc();
 console.log((Deno.memoryUsage().rss - before) / 2 ** 20);
 await server.close();
-const { read } = store;
+const { bytesRead: read } = store;
 await new Promise((resolve) => setTimeout(resolve, 50));
-assertEquals(store.read, read);
+assertEquals(store.bytesRead, read);

@@ -9,7 +9,7 @@ import {
   SizeLimitError,
   type Store,
 } from "../../mod.ts";
-import { readValue } from "../../src/stores/capabilities.ts";
+import { readValue } from "../../src/stores/mod.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { observedBody, stub, URL_ } from "./http_stub.ts";
 import { serve, storeHandler } from "./loopback.ts";
@@ -40,9 +40,7 @@ Deno.test("MemoryStore.get refuses a value that is longer than limit", async () 
   await assertLimits(reading(store), LENGTH);
   await assertLimits(
     (limit) =>
-      store.group("/k", ["/k"]).read((values) =>
-        values.get("/k", limit === undefined ? {} : { limit })
-      ),
+      store.read(["/k"], (values) => values.read("/k", undefined, { limit })),
     LENGTH,
   );
 });

@@ -1,19 +1,25 @@
 import type {
-  GroupValues,
+  Backend,
+  ByteRange,
+  PendingValues,
+  Snapshot,
   Store,
-  StoreGroup,
   StoreKey,
   StoreOptions,
 } from "../../mod.ts";
+import { backendOf, storeOf } from "../../src/stores/mod.ts";
+
+/** The methods of a store that an observed store may have; `group`: reads and writes several values as one; `getRangeOf`: reads versions. */
+export type Method = keyof Store | "writer" | "group" | "getRangeOf";
 
 /** A call of a method of a store. */
 export interface Request {
-  readonly method: keyof Store;
+  readonly method: Method;
   readonly key: StoreKey;
   readonly options: StoreOptions | undefined;
 }
 
-/** All methods of a store except for `writer`, `group` and `getRangeOf`. */
+/** All methods of a store except for `writer`. */
 export const STORE_METHODS = [
   "get",
   "getRange",
@@ -24,52 +30,29 @@ export const STORE_METHODS = [
   "list",
 ] as const;
 
-/** All methods of a store except for `group` and `getRangeOf`. */
+/** All methods of a store. */
 export const ALL_METHODS = [...STORE_METHODS, "writer"] as const;
 
 /**
  * Wraps a store and calls `observe` before each request, to count, record, or fail
- * it by throwing. Requests of a group are reported as those of its values.
+ * it by throwing. Requests of a snapshot or a change are reported as those of its values.
  *
- * @param methods The methods of `store` that the wrapper has; by default all
- * except for `writer`, `group` and `getRangeOf`.
+ * @param methods The methods of `store` that the wrapper has. With `group`, the wrapper is a
+ * store of this package, and else a foreign one.
  */
 export function observed(
   store: Store,
   observe: (request: Request) => void,
-  methods: readonly (keyof Store)[] = STORE_METHODS,
+  methods: readonly Method[] = STORE_METHODS,
 ): Store {
-  const result: Record<string, unknown> = observedKeys(store, observe, methods);
-  if (store.list && methods.includes("list")) {
-    result.list = (prefix?: StoreKey, options?: StoreOptions) => {
-      observe({ method: "list", key: prefix ?? "/", options });
-      return store.list!(prefix, options);
-    };
+  if (methods.includes("group")) {
+    const backend = observedBackend(backendOf(store), observe, methods);
+    return storeOf(backend, () => `observed(${store})`);
   }
-  if (store.group && methods.includes("group")) {
-    result.group = (key: StoreKey, keys: readonly StoreKey[]) =>
-      observedGroup(store.group!(key, keys), keys, observe);
-  }
-  if (store.getRangeOf && methods.includes("getRangeOf")) {
-    const { getRangeOf } = store;
-    result.getRangeOf = (...args: Parameters<typeof getRangeOf>) => {
-      observe({ method: "getRangeOf", key: args[1], options: args[3] });
-      return getRangeOf.apply(store, args);
-    };
-  }
-  return result as unknown as Store;
-}
-
-/** The methods of a store, or of the values of a group, whose first argument is a key. */
-function observedKeys(
-  target: object,
-  observe: (request: Request) => void,
-  methods: readonly (keyof Store)[],
-): Record<string, unknown> {
   const result: Record<string, unknown> = {};
   for (const method of ALL_METHODS) {
     if (method === "list" || !methods.includes(method)) continue;
-    const run = (target as Record<string, unknown>)[method] as
+    const run = (store as unknown as Record<string, unknown>)[method] as
       | ((...args: unknown[]) => Promise<unknown>)
       | undefined;
     if (run === undefined) continue;
@@ -80,57 +63,88 @@ function observedKeys(
         key: args[0] as StoreKey,
         options: args[optionsAt] as StoreOptions | undefined,
       });
-      return await run.apply(target, args);
+      return await run.apply(store, args);
     };
   }
-  return result;
+  if (store.list && methods.includes("list")) {
+    result.list = (prefix?: StoreKey, options?: StoreOptions) => {
+      observe({ method: "list", key: prefix ?? "/", options });
+      return store.list!(prefix, options);
+    };
+  }
+  return result as unknown as Store;
 }
 
-function observedGroup(
-  group: StoreGroup,
-  keys: readonly StoreKey[],
+function observedBackend(
+  backend: Backend,
   observe: (request: Request) => void,
-): StoreGroup {
-  const { write, delete: remove, lock } = group;
+  methods: readonly Method[],
+): Backend {
+  const has = (method: Method) => methods.includes(method);
+  const values = (
+    below: Snapshot,
+    options: StoreOptions | undefined,
+  ): Snapshot => ({
+    async size(key) {
+      observe({ method: "size", key, options });
+      return await below.size(key);
+    },
+    async read(key, range?: ByteRange, readOptions?) {
+      observe({ method: range ? "getRange" : "get", key, options });
+      return await below.read(key, range, readOptions);
+    },
+    async stream(key, range) {
+      observe({ method: "stream", key, options });
+      return await below.stream(key, range);
+    },
+    version: (key) => below.version(key),
+  });
   return {
-    read: (task, options) =>
-      group.read((values) =>
-        task(
-          {
-            ...observedKeys(values, observe, ALL_METHODS),
-            version: (key) => values.version(key),
-          } as GroupValues,
-        ), options),
-    ...write && {
-      async write(options) {
-        const writer = await write.call(group, options);
+    read: (keys, task, options) =>
+      backend.read(keys, (below) => task(values(below, options)), options),
+    ...backend.readOf && has("getRangeOf") && {
+      async readOf(version, key, range, options) {
+        observe({ method: "getRangeOf", key, options });
+        return await backend.readOf!(version, key, range, options);
+      },
+    },
+    ...backend.prepare && has("set") && {
+      async prepare(keys, options): Promise<PendingValues> {
+        const pending = await backend.prepare!(keys, options);
         return {
           async set(key, bytes) {
             observe({ method: "set", key, options });
-            await writer.set(key, bytes);
+            await pending.set(key, bytes);
           },
           async writer(key) {
             observe({ method: "writer", key, options });
-            return await writer.writer(key);
+            return await pending.writer(key);
           },
-          close: () => writer.close(),
-          abort: (reason) => writer.abort(reason),
+          commit: (check) =>
+            pending.commit(check && ((below) => check(values(below, options)))),
+          abort: (reason) => pending.abort(reason),
         };
       },
+      update: (keys, change, options) =>
+        backend.update!(keys, async (below) => {
+          const update = await change(values(below, options));
+          if (update === "keep") return update;
+          const method = update === "delete" ? update : "set";
+          for (const key of keys) observe({ method, key, options });
+          return update;
+        }, options),
     },
-    ...remove && {
-      async delete(options) {
+    ...backend.remove && has("delete") && {
+      async remove(keys, options) {
         for (const key of keys) observe({ method: "delete", key, options });
-        await remove.call(group, options);
+        await backend.remove!(keys, options);
       },
     },
-    ...lock && {
-      lock: (task, options) =>
-        lock.call(
-          group,
-          (locked) => task(observedGroup(locked, keys, observe)),
-          options,
-        ) as never,
+    ...backend.list && has("list") && {
+      list(prefix, options) {
+        observe({ method: "list", key: prefix, options });
+        return backend.list!(prefix, options);
+      },
     },
   };
 }
@@ -138,7 +152,7 @@ function observedGroup(
 /** Wraps a store and logs its requests, such as `"get /c/0"`. */
 export function logged(
   store: Store,
-  methods?: readonly (keyof Store)[],
+  methods?: readonly Method[],
 ): { store: Store; log: string[] } {
   const log: string[] = [];
   return {

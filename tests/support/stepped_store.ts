@@ -1,41 +1,33 @@
 import type {
+  Backend,
   ByteWriter,
-  GroupWriter,
+  PendingValues,
   Store,
-  StoreGroup,
   StoreKey,
 } from "../../mod.ts";
-import { ALL_METHODS, observed } from "./observed_store.ts";
+import { backendOf, storeOf } from "../../src/stores/mod.ts";
+import { type Method, observed } from "./observed_store.ts";
 
 /**
- * Is called before a step, such as `"close /c/0"`, and after it if it changes the
+ * Is called before a step, such as `"set /c/0"`, and after it if it changes the
  * store. It can fail the step by throwing, and delay it.
  */
 export type OnStep = (step: string, isDone: boolean) => void | Promise<void>;
 
-/** Runs a step between the calls for its start and its end. */
-type Step = <T>(name: string, run: () => T) => Promise<Awaited<T>>;
-
 /**
- * Wraps a store and calls `onStep` for the steps of a change: `get`, `set` with
- * each `piece` of a stream, `delete`, `writer` with `write`, `close` and `abort`; and
- * the same steps of groups, with `commit` and `abort` of the whole group. A failing
- * step releases its resources, as the steps of all stores must. There is no step
- * after `commit`, since a commit that is done must not fail.
+ * Wraps a store and calls `onStep` for the steps of a change: `get`, `set` and `delete` of
+ * a foreign store; with the method `group`, those of a store of this package: `prepare`,
+ * `set`, `write`, `close`, `commit`, `delete` and `abort`. There is no step after `commit`,
+ * since a commit that is done must not fail.
  *
  * @param methods The methods of `store` that the wrapper has.
  */
 export function stepped(
   store: Store,
   onStep: OnStep,
-  methods: readonly (keyof Store)[] = ALL_METHODS,
+  methods: readonly Method[] = ["get", "getRange", "size", "set", "delete"],
 ): Store {
-  const { get, set, delete: remove, writer, group, ...reading } = observed(
-    store,
-    () => {},
-    methods,
-  );
-  const step: Step = async <T>(
+  const step = async <T>(
     name: string,
     run: () => T,
   ): Promise<Awaited<T>> => {
@@ -44,114 +36,102 @@ export function stepped(
     await onStep(name, true);
     return result;
   };
-  const changing: Pick<
-    Store,
-    "get" | "set" | "delete" | "writer" | "group"
-  > = { get: (key, options) => step(`get ${key}`, () => get(key, options)) };
-  if (set) {
-    changing.set = (key, value, options) =>
-      step(`set ${key}`, async () => {
-        await set(
-          key,
-          value instanceof Uint8Array
-            ? value
-            : value.pipeThrough(passing(() => step(`piece ${key}`, () => {}))),
-          options,
-        );
-      });
+  if (methods.includes("group")) {
+    return storeOf(
+      steppedBackend(backendOf(store), onStep, step),
+      () => `stepped(${store})`,
+    );
   }
-  if (remove) {
-    changing.delete = (key, options) =>
-      step(`delete ${key}`, () => remove(key, options));
-  }
-  if (writer) {
-    changing.writer = (key, options) =>
-      steppedWriter(key, () => writer(key, options), onStep, step);
-  }
-  if (group) {
-    changing.group = (key, keys) =>
-      steppedGroup(key, group(key, keys), onStep, step);
-  }
-  return { ...reading, ...changing };
-}
-
-async function steppedWriter(
-  key: StoreKey,
-  open: () => Promise<ByteWriter>,
-  onStep: OnStep,
-  step: Step,
-): Promise<ByteWriter> {
-  await onStep(`writer ${key}`, false);
-  const opened = await open();
+  const { get, set, delete: remove, ...reading } = observed(
+    store,
+    () => {},
+    methods,
+  );
   return {
-    write: (bytes) => step(`write ${key}`, () => opened.write(bytes)),
-    async close() {
-      try {
-        await step(`close ${key}`, () => opened.close());
-      } catch (error) {
-        await opened.abort!(error);
-        throw error;
-      }
+    ...reading,
+    get: (key, options) => step(`get ${key}`, () => get(key, options)),
+    ...set && {
+      set: (key, value, options) =>
+        step(`set ${key}`, () => set(key, value, options)),
     },
-    async abort(reason) {
-      await opened.abort!(reason);
-      await onStep(`abort ${key}`, true);
+    ...remove && {
+      delete: (key, options) =>
+        step(`delete ${key}`, () => remove(key, options)),
     },
   };
 }
 
-function steppedGroup(
-  chunkKey: StoreKey,
-  group: StoreGroup,
+function steppedBackend(
+  backend: Backend,
   onStep: OnStep,
-  step: Step,
-): StoreGroup {
+  step: <T>(name: string, run: () => T) => Promise<Awaited<T>>,
+): Backend {
   return {
-    read: (task, options) =>
-      group.read((values) =>
-        task({
-          get: (key, options) =>
-            step(`get ${key}`, () => values.get(key, options)),
-          getRange: (key, range, options) =>
-            values.getRange(key, range, options),
-          stream: (key, options) => values.stream(key, options),
-          size: (key, options) => values.size(key, options),
-          version: (key) => values.version(key),
-        }), options),
-    async write(options): Promise<GroupWriter> {
-      await onStep(`group ${chunkKey}`, false);
-      const writer = await group.write!(options);
+    read: (keys, task, options) =>
+      backend.read(
+        keys,
+        (values) =>
+          task({
+            size: (key) => values.size(key),
+            read: (key, range, options) =>
+              range
+                ? values.read(key, range, options)
+                : step(`get ${key}`, () => values.read(key, range, options)),
+            stream: (key, range) => values.stream(key, range),
+            version: (key) => values.version(key),
+          }),
+        options,
+      ),
+    ...backend.readOf && { readOf: backend.readOf.bind(backend) },
+    async prepare(keys, options): Promise<PendingValues> {
+      const name = options?.name ?? keys[0]!;
+      await onStep(`prepare ${name}`, false);
+      const pending = await backend.prepare!(keys, options);
       return {
-        set: (key, bytes) => step(`set ${key}`, () => writer.set(key, bytes)),
-        writer: (key) =>
-          steppedWriter(key, () => writer.writer(key), onStep, step),
-        async close() {
-          await onStep(`commit ${chunkKey}`, false);
-          await writer.close();
+        set: (key, bytes) => step(`set ${key}`, () => pending.set(key, bytes)),
+        writer: async (key) =>
+          steppedWriter(key, await pending.writer(key), step),
+        async commit(check) {
+          await onStep(`commit ${name}`, false);
+          await pending.commit(check);
         },
         async abort(reason) {
-          await writer.abort(reason);
-          await onStep(`abort ${chunkKey}`, true);
+          await pending.abort(reason);
+          await onStep(`abort ${name}`, true);
         },
       };
     },
-    delete: (options) =>
-      step(`delete ${chunkKey}`, () => group.delete!(options)),
-    lock: (task, options) =>
-      group.lock!(
-        (locked) => task(steppedGroup(chunkKey, locked, onStep, step)),
-        options,
+    remove: (keys, options) =>
+      step(
+        `delete ${options?.name ?? keys[0]}`,
+        () => backend.remove!(keys, options),
       ),
+    update: (keys, change, options) =>
+      backend.update!(keys, async (values) => {
+        const update = await change({
+          size: (key) => values.size(key),
+          read: (key, range, options) =>
+            range
+              ? values.read(key, range, options)
+              : step(`get ${key}`, () => values.read(key, range, options)),
+          stream: (key, range) => values.stream(key, range),
+          version: (key) => values.version(key),
+        });
+        const name = options?.name ?? keys[0]!;
+        if (update !== "keep") await onStep(`commit ${name}`, false);
+        return update;
+      }, options),
+    ...backend.list && { list: backend.list.bind(backend) },
   };
 }
 
-function passing(
-  onPiece: () => Promise<void>,
-): TransformStream<Uint8Array, Uint8Array> {
-  return new TransformStream({
-    async transform(piece, controller) {
-      await onPiece();
-      controller.enqueue(piece);
-    },
-  });
+function steppedWriter(
+  key: StoreKey,
+  opened: ByteWriter,
+  step: <T>(name: string, run: () => T) => Promise<Awaited<T>>,
+): ByteWriter {
+  return {
+    write: (bytes) => step(`write ${key}`, () => opened.write(bytes)),
+    close: () => step(`close ${key}`, () => opened.close()),
+  };
 }

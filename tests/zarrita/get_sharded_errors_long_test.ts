@@ -389,7 +389,7 @@ Deno.test("getSharded reads each chunk of one state while shards are replaced", 
       }
     };
     const seen = new Set<number>();
-    for (const method of ["getRange", "getRangeOf"] as const) {
+    for (const method of ["getRange", "readOf"] as const) {
       const original = store[method] as (...args: unknown[]) => unknown;
       const value = async (...args: unknown[]) => {
         const bytes = await original.apply(store, args);
