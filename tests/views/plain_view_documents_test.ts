@@ -147,24 +147,18 @@ Deno.test("plainView drops cached metadata when a document is deleted", async ()
   assertEquals(await stored.get("/a/2.1"), BYTES);
 });
 
-Deno.test("plainView drops cached metadata when writing or deleting a document fails", async () => {
-  for (const method of ["set", "delete"] as const) {
-    const { stored } = await arrayInParts("a");
-    const view = plainView({
-      ...observed(stored, () => {}),
-      async [method](key: "/", value: Uint8Array) {
-        await stored[method](key, value as never);
-        throw new Error("no answer");
-      },
-    });
-    assertEquals(await view.get("/a/c/0/1"), undefined);
-    const v2 = encodeJson(arrayMetadata({ chunk_key_encoding: "v2" }));
-    await assertRejects(
-      async () => await view[method]!(DOCUMENT, v2 as never),
-      Error,
-      "no answer",
-    );
-    await stored.set(method === "set" ? "/a/0.1" : "/a/c/0/1", BYTES);
-    assertEquals(await view.get("/a/c/0/1"), BYTES);
-  }
+Deno.test("plainView drops cached metadata when writing a document fails", async () => {
+  const { stored } = await arrayInParts("a");
+  const view = plainView({
+    ...observed(stored, () => {}),
+    async set(key, value) {
+      await stored.set(key, value);
+      throw new Error("no answer");
+    },
+  });
+  assertEquals(await view.get("/a/c/0/1"), undefined);
+  const v2 = encodeJson(arrayMetadata({ chunk_key_encoding: "v2" }));
+  await assertRejects(() => view.set!(DOCUMENT, v2), Error, "no answer");
+  await stored.set("/a/0.1", BYTES);
+  assertEquals(await view.get("/a/c/0/1"), BYTES);
 });
