@@ -95,8 +95,9 @@ export class ShardReader {
     }
     const all = reads;
     return await new Promise((resolve, reject) => {
-      all.push({ key, path, range, options, resolve, reject });
-      if (isFirst) this.#readAll(all);
+      const read = { key, path, range, options, resolve, reject };
+      if (isFirst) this.#readAll([read, ...all]);
+      else all.push(read);
     });
   }
 

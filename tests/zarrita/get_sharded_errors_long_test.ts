@@ -1,7 +1,12 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import * as zarr from "zarrita";
-import type { MemoryStore, Store, StoreKey } from "../../mod.ts";
+import {
+  DamageError,
+  type MemoryStore,
+  type Store,
+  type StoreKey,
+} from "../../mod.ts";
 import { LEAST_BYTES } from "../../src/zarrita/get_sharded.ts";
 import { getSharded } from "../../zarrita.ts";
 import { observed } from "../support/observed_store.ts";
@@ -87,10 +92,13 @@ function assertSameOutcome(found: Outcome, expected: Outcome): void {
   if ("read" in expected && "read" in found) {
     return assertSameRead(found.read, expected.read);
   }
-  assertEquals(
-    told("error" in found ? found.error : undefined),
-    told("error" in expected ? expected.error : undefined),
+  const [one, other] = [found, expected].map((outcome) =>
+    "error" in outcome ? outcome.error : undefined
   );
+  if (one instanceof DamageError && other instanceof DamageError) {
+    // Of several damaged chunks, either may be found first.
+    assertEquals([one.constructor, one.key], [other.constructor, other.key]);
+  } else assertEquals(told(one), told(other));
 }
 
 /** A change of one stored value. */
@@ -389,9 +397,9 @@ Deno.test("getSharded reads each chunk of one state while shards are replaced", 
       }
     };
     const seen = new Set<number>();
-    for (const method of ["getRange", "readOf"] as const) {
-      const original = store[method] as (...args: unknown[]) => unknown;
-      const value = async (...args: unknown[]) => {
+    for (const method of ["read", "readOf"] as const) {
+      const original = store[method] as (...args: never[]) => unknown;
+      const value = async (...args: never[]) => {
         const bytes = await original.apply(store, args);
         if (turn < 60) await replace();
         return bytes;

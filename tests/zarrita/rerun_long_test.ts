@@ -38,7 +38,8 @@ const DAMAGE: Readonly<
   empty: () => new Uint8Array(),
   "one byte shorter": (bytes) => bytes.subarray(0, -1),
   "cut in half": (bytes) => bytes.subarray(0, bytes.length >> 1),
-  "one byte longer": (bytes) => new Uint8Array([...bytes, 7]),
+  // Other bytes than zeros might be those of another file format.
+  "one byte longer": (bytes) => new Uint8Array([...bytes, 0]),
   "of zeros": (bytes) => new Uint8Array(bytes.length),
   "of ones": (bytes) => new Uint8Array(bytes.length).fill(255),
 };
