@@ -437,6 +437,8 @@ export class OpenFiles {
   readonly #waiting: Waiting[] = [];
   #open = 0;
   #inTurn = 0;
+  /** The next turn of the event loop, if operations wait for it. */
+  #turn: Promise<void> | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(most: number = MOST_OPEN) {
@@ -446,8 +448,12 @@ export class OpenFiles {
   /** Waits until some files may be opened. Returns a function to be called once they are closed. */
   take(count: number): (() => void) | Promise<() => void> {
     if (++this.#inTurn > MOST_IN_TURN) {
-      this.#inTurn = 0;
-      return nextTurn().then(() => this.take(count));
+      // All operations wait, since the others would go on in this turn.
+      this.#turn ??= nextTurn().then(() => {
+        this.#inTurn = 0;
+        this.#turn = undefined;
+      });
+      return this.#turn.then(() => this.take(count));
     }
     if (this.#waiting.length === 0 && this.#hasRoom(count)) {
       return this.#start(count);
