@@ -1,5 +1,5 @@
 import { digestOf } from "../runtime/mod.ts";
-import { type Store, type StoreKey, storeOf } from "../stores/mod.ts";
+import type { Backend, Store, StoreKey } from "../stores/mod.ts";
 import {
   isAnyDocument,
   PLAIN,
@@ -123,7 +123,7 @@ class KeptView {
     const chunk = splitPlainKey(key);
     const storePlace = (place: StorePlace | undefined) =>
       place && {
-        store: place.store ?? storeOf(place.backend, () => key),
+        store: place.store ?? wholeValues(place.backend),
         key: place.key,
       };
     const placeIn = (document: Value | undefined) => {
@@ -159,4 +159,12 @@ class KeptView {
     if (this.#view.arrays.changes === changes) this.#kept.set(key, value);
     return value;
   }
+}
+
+/** A store of inner chunks, which are read whole. */
+function wholeValues(backend: Backend): Store {
+  return {
+    get: (key, options) =>
+      backend.read([key], (values) => values.read(key), options),
+  };
 }

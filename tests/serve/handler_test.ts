@@ -11,6 +11,7 @@ import {
   type StoreKey,
 } from "../../mod.ts";
 import { allowsRange, failedCondition } from "../../src/serve/conditions.ts";
+import { withZarrParts } from "../../zarrita.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import {
   bytesOf,
@@ -485,4 +486,20 @@ Deno.test("createHandler shows documents of Zarr v2 only as they are stored", as
       }
     }
   }
+});
+
+Deno.test("createHandler serves each inner chunk of shards, whole, by ranges and its length", async () => {
+  const store = new FileSystemStore("tests/fixtures/dem.zarr");
+  const get = served(store, { form: "inner chunks" });
+  const shown = withZarrParts(store);
+  await Promise.all(["/c/0/0", "/c/3/4", "/c/10/10"].map(async (key) => {
+    const expected = await shown.get(key as StoreKey);
+    assert(expected !== undefined, key);
+    assertEquals(await bytesOf(await get(key)), expected, key);
+    const headers = { range: "bytes=1-16383" };
+    const part = await bytesOf(await get(key, { headers }));
+    assertEquals(part, expected.slice(1), key);
+    const head = await get(key, { method: "HEAD" });
+    assertEquals(head.headers.get("content-length"), `${expected.length}`);
+  }));
 });
