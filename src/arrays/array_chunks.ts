@@ -25,7 +25,7 @@ import { arrayRoot } from "./array_path.ts";
 import { parseArray } from "./parse_array.ts";
 import { ParsedArray, unsizedPart } from "./parsed_array.ts";
 
-/** What the metadata of an opened array says. */
+/** The description of an opened array by its metadata. */
 export let parsedArrayOf: (chunks: ArrayChunks) => ParsedArray;
 
 /**

@@ -28,7 +28,7 @@ type ArrayFields = Pick<
   "metadata" | "gridShape" | "keys" | "parts" | "suffixPaths" | "chunk"
 >;
 
-/** What the metadata of an array says, checked. `parseArray` makes it. */
+/** The checked description of an array by its metadata, made by `parseArray`. */
 export class ParsedArray {
   /** The metadata; complete if the array is new. */
   readonly metadata: ArrayMetadata;

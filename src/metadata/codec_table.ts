@@ -1,4 +1,4 @@
-/** What a codec encodes, and what it makes of it. */
+/** The kinds of codecs, by their input and output. */
 export type CodecKind = "array_to_array" | "array_to_bytes" | "bytes_to_bytes";
 
 /** A codec, as `docs/codecs.md` lists it. */

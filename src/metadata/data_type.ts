@@ -15,7 +15,7 @@ export interface DataType {
 /** A kind of data types of the Zarr core, and its fill values. */
 interface Kind {
   readonly defaultFill: unknown;
-  /** What a fill value is, in words. */
+  /** The expected fill value, in words. */
   readonly expected: (bits: number) => string;
   /** Converts a fill value to JSON; returns `undefined` for other values. */
   readonly convert: (value: unknown, bits: number) => unknown;

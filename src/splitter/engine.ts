@@ -20,7 +20,7 @@
  */
 export type EngineName = "auto" | "native" | "wasm";
 
-/** What an engine must know of a chunk to cut it. All lengths are in bytes. */
+/** The lengths by which an engine cuts a chunk, in bytes. */
 export interface ChunkPlan {
   /** The sizes of the parts in their order; infinite for one that is not known yet. */
   readonly sizes: readonly number[];
