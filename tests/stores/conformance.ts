@@ -25,6 +25,8 @@ export interface StoreTestOptions {
   hasWriter?: boolean;
   /** Offsets where the store joins pieces: ranges are tried around each. */
   boundaries?: readonly number[];
+  /** Whether several values can be deleted together, as they can by default. */
+  deletesTogether?: boolean;
 }
 
 /** The store under test, with helpers for its values. */
@@ -33,6 +35,7 @@ export interface Subject extends OpenedStore {
   value(more: number, first?: number): Uint8Array;
   boundaries: readonly number[];
   backend: Backend;
+  deletesTogether: boolean;
 }
 
 export interface Case {
@@ -46,13 +49,26 @@ export interface Case {
 export function testStore(
   name: string,
   open: () => Promise<OpenedStore>,
+  options?: StoreTestOptions,
+): void {
+  Deno.test(
+    `${name} passes the conformance tests`,
+    (t) => conform(t, open, options),
+  );
+}
+
+/** Runs the cases of {@linkcode testStore} as steps of a test. */
+export async function conform(
+  t: Deno.TestContext,
+  open: () => Promise<OpenedStore>,
   {
     smallest = 0,
     boundaries = [],
     lacks = [],
     hasWriter = false,
+    deletesTogether = true,
   }: StoreTestOptions = {},
-): void {
+): Promise<void> {
   const openSubject = async (): Promise<Subject> => {
     const opened = await open();
     return {
@@ -60,37 +76,36 @@ export function testStore(
       value: (more, first) => countingBytes(smallest + more, first),
       boundaries,
       backend: backendOf(opened.store),
+      deletesTogether,
     };
   };
-  Deno.test(`${name} passes the conformance tests`, async (t) => {
-    const { store, close } = await openSubject();
-    await close?.();
-    const methods = (hasWriter ? ALL_METHODS : STORE_METHODS).filter((name) =>
-      !lacks.includes(name)
-    );
-    assertEquals(
-      ALL_METHODS.filter((name) => typeof store[name] === "function"),
-      methods,
-    );
-    const cases = [
-      ...readingCases,
-      ...writingCases,
-      ...writerCases,
-      ...backendCases,
-      ...propertyCases,
-    ];
-    for (const { name, needs, run } of cases) {
-      if (!needs.every((method) => methods.includes(method))) continue;
-      await t.step(name, async () => {
-        const subject = await openSubject();
-        try {
-          await run(subject, openSubject);
-        } finally {
-          await subject.close?.();
-        }
-      });
-    }
-  });
+  const { store, close } = await openSubject();
+  await close?.();
+  const methods = (hasWriter ? ALL_METHODS : STORE_METHODS).filter((name) =>
+    !lacks.includes(name)
+  );
+  assertEquals(
+    ALL_METHODS.filter((name) => typeof store[name] === "function"),
+    methods,
+  );
+  const cases = [
+    ...readingCases,
+    ...writingCases,
+    ...writerCases,
+    ...backendCases,
+    ...propertyCases,
+  ];
+  for (const { name, needs, run } of cases) {
+    if (!needs.every((method) => methods.includes(method))) continue;
+    await t.step(name, async () => {
+      const subject = await openSubject();
+      try {
+        await run(subject, openSubject);
+      } finally {
+        await subject.close?.();
+      }
+    });
+  }
 }
 
 /** Tests the contract of {@linkcode Backend} for the adapter of a store of another package. */
@@ -106,7 +121,13 @@ export function testAdapter(
         const openSubject = async (): Promise<Subject> => {
           const opened = await open();
           const backend = backendOf(opened.store);
-          return { ...opened, value: countingBytes, boundaries: [], backend };
+          return {
+            ...opened,
+            value: countingBytes,
+            boundaries: [],
+            backend,
+            deletesTogether: true,
+          };
         };
         const subject = await openSubject();
         try {

@@ -201,7 +201,7 @@ export const backendCases: readonly Case[] = [
       "update replaces, keeps and deletes values, and keeps them if it fails",
     needs: writing,
     async run(subject) {
-      const { backend, value } = subject;
+      const { backend, value, deletesTogether } = subject;
       const expectValues = async (more: number | undefined) =>
         assertEquals(
           await readValues(backend, keys),
@@ -221,13 +221,21 @@ export const backendCases: readonly Case[] = [
       const failing = backend.update!(keys, () => Promise.reject(failure));
       assertEquals(await assertRejects(() => failing), failure);
       await expectValues(3);
-      await backend.update!(keys, () => Promise.resolve("delete"));
-      await expectValues(undefined);
-      await backend.update!(keys, () => Promise.resolve("delete"));
-      await commit(subject, 4);
-      await backend.remove!(keys);
-      await backend.remove!(keys);
-      await expectValues(undefined);
+      const deletions = [
+        () => backend.update!(keys, () => Promise.resolve("delete")),
+        () => backend.remove!(keys),
+      ];
+      for (const remove of deletions) {
+        if (deletesTogether) {
+          await remove();
+          await expectValues(undefined);
+          await remove();
+          await commit(subject, 3);
+        } else {
+          await assertRejects(remove, TypeError, "ignores If-Match in DELETE");
+          await expectValues(3);
+        }
+      }
     },
   },
   {

@@ -7,7 +7,7 @@ import { listObjects } from "../../../src/stores/s3/objects.ts";
 import { runCliIn } from "../../cli/run_cli.ts";
 import { countingBytes } from "../../support/bytes.ts";
 import { testWith } from "../../support/tools.ts";
-import { testStore } from "../conformance.ts";
+import { conform } from "../conformance.ts";
 import { listed, streamOf } from "../store_values.ts";
 import { inTempDir } from "../temp_dir.ts";
 import { Chunk } from "./chunk.ts";
@@ -16,15 +16,7 @@ import { BUCKET_PROGRAMS, type BucketProgram } from "./servers.ts";
 const MIB = 2 ** 20;
 
 for (const program of BUCKET_PROGRAMS) {
-  const { name, tool } = program;
-  if ("path" in tool) {
-    testStore(`S3Store of ${name}`, async () => {
-      const { options, close } = await program.start();
-      const store = new S3Store("s3://bucket/x.zarr", options);
-      const fill = (key: StoreKey, bytes: Uint8Array) => store.set(key, bytes);
-      return { store, fill, close };
-    }, { hasWriter: true });
-  }
+  test(program, "passes the conformance tests", passConformance);
   test(program, "signs keys with any characters", signKeys);
   test(program, "stores streams in pieces", storePieces);
   test(program, "replaces chunks of several objects together", replaceChunks);
@@ -32,18 +24,36 @@ for (const program of BUCKET_PROGRAMS) {
   test(program, "gives the command line arrays", copyByCommandLine);
 }
 
-type Task = (options: Options, program: BucketProgram) => Promise<void>;
+type Task = (
+  options: Options,
+  program: BucketProgram,
+  t: Deno.TestContext,
+) => Promise<void>;
 type Options = S3StoreOptions & { readonly endpoint: string };
 
 function test(program: BucketProgram, what: string, task: Task): void {
-  testWith(program.tool, `S3Store of ${program.name} ${what}`, async () => {
+  testWith(program.tool, `S3Store of ${program.name} ${what}`, async (_, t) => {
     const { options, close } = await program.start();
     try {
-      await task(options, program);
+      await task(options, program, t);
     } finally {
       await close();
     }
   });
+}
+
+async function passConformance(
+  options: Options,
+  { deletesChunks }: BucketProgram,
+  t: Deno.TestContext,
+): Promise<void> {
+  let stores = 0;
+  const open = () => {
+    const store = new S3Store(`s3://bucket/${stores++}.zarr`, options);
+    const fill = (key: StoreKey, bytes: Uint8Array) => store.set(key, bytes);
+    return Promise.resolve({ store, fill });
+  };
+  await conform(t, open, { hasWriter: true, deletesTogether: deletesChunks });
 }
 
 async function signKeys(
