@@ -20,7 +20,7 @@
  * @module
  */
 
-export type { Share } from "./src/arrays/mod.ts";
+export type { FileRecoding, Share } from "./src/arrays/mod.ts";
 export {
   type AdoptedArray,
   type AdoptedMismatch,
@@ -32,8 +32,11 @@ export {
   type AdoptPyramidOptions,
   adoptTiffs,
   type AdoptTiffsOptions,
+  type TiffFile,
+  verifyAdopted,
+} from "./src/adopt/mod.ts";
+export {
   describeTiff,
-  type FileRecoding,
   fitTiff,
   type FitTiffOptions,
   type OmeChannel,
@@ -42,7 +45,6 @@ export {
   type TiffAxis,
   tiffContainer,
   type TiffDescription,
-  type TiffFile,
   type TiffGeoreference,
   type TiffMapPlace,
   type TiffOptions,
@@ -50,5 +52,4 @@ export {
   type TiffPlace,
   type TiffResolution,
   type TiffValues,
-  verifyAdopted,
-} from "./src/containers/mod.ts";
+} from "./src/tiff/mod.ts";

@@ -26,11 +26,14 @@
  */
 
 export {
+  fitZip,
+  zipContainer,
   type ZipDescription,
+  type ZipOptions,
   ZipStore,
   type ZipStoreOptions,
-} from "./src/archives/mod.ts";
-export type { Share } from "./src/arrays/mod.ts";
+} from "./src/zip/mod.ts";
+export type { FileRecoding, Share } from "./src/arrays/mod.ts";
 export {
   type AdoptedArray,
   type AdoptedMismatch,
@@ -39,9 +42,5 @@ export {
   type AdoptionReport,
   adoptZip,
   type AdoptZipOptions,
-  type FileRecoding,
-  fitZip,
   verifyAdoptedZip,
-  zipContainer,
-  type ZipOptions,
-} from "./src/containers/mod.ts";
+} from "./src/adopt/mod.ts";

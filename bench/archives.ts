@@ -1,7 +1,7 @@
 /** Reads zip archives, beside the store of zarrita: `deno task bench archives` */
 import { ZipFileStore } from "@zarrita/storage";
 import { HttpStore, MemoryStore, type StoreKey } from "../mod.ts";
-import { makeArchive } from "../tests/archives/archives.ts";
+import { makeArchive } from "../tests/zip/archives.ts";
 import { ZipStore } from "../zip.ts";
 import { randomBytes } from "./bytes.ts";
 import type { Report, Row, Unit } from "./comparison.ts";

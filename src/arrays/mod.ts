@@ -38,3 +38,15 @@ export {
 } from "./parsed_array.ts";
 export { resolveParts } from "./part_notation.ts";
 export { documentIn, hasDocument, readDocument } from "./read_document.ts";
+export {
+  assertShardInGrid,
+  type FileRecoding,
+  LARGEST_FILE,
+  parseShardFiles,
+  RECODING_RULES,
+  type ShardFiles,
+  type StoredEncoding,
+  storedEncoding,
+  withFileRecord,
+  withoutStorage,
+} from "./shard_files.ts";

@@ -3,7 +3,7 @@ import type {
   AdoptedPyramid,
   AdoptionOptions,
   AdoptPyramidOptions,
-} from "../containers/mod.ts";
+} from "../adopt/mod.ts";
 import { FileSystemStore, type Store } from "../stores/mod.ts";
 import {
   type Arguments,
@@ -212,7 +212,7 @@ async function adoptTiffs(
   args: Arguments,
   options: AdoptionOptions,
 ): Promise<AdoptedArray> {
-  const { adoptTiffs } = await import("../containers/mod.ts");
+  const { adoptTiffs } = await import("../adopt/mod.ts");
   const overview = wholeNumber(args, "overview", 0);
   return await adoptTiffs(store, found.path, {
     ...options,
@@ -229,7 +229,7 @@ async function tiffOptions(
   overview: number | undefined,
 ): Promise<Omit<AdoptPyramidOptions, keyof AdoptionOptions>> {
   if (args.has("array")) throw new UsageError("--array is for zip files only");
-  const { dimensionsOfTiff } = await import("../containers/mod.ts");
+  const { dimensionsOfTiff } = await import("../tiff/mod.ts");
   const [page, series] = ["page", "series"].map((name) =>
     wholeNumber(args, name, 0)
   );
@@ -259,7 +259,7 @@ async function adoptLevels(
   args: Arguments,
   { link: _, ...options }: AdoptionOptions,
 ): Promise<AdoptedPyramid> {
-  const { adoptPyramid } = await import("../containers/mod.ts");
+  const { adoptPyramid } = await import("../adopt/mod.ts");
   return await adoptPyramid(store, found.path, {
     ...options,
     ...await tiffOptions(store, found, args, undefined),
@@ -275,7 +275,8 @@ async function adoptZips(
   for (const name of ["stack", "page", "series", "overview", "fill-value"]) {
     if (args.has(name)) throw new UsageError(`--${name} is for TIFFs only`);
   }
-  const { adoptZip, dimensionsOfZip } = await import("../containers/mod.ts");
+  const { adoptZip } = await import("../adopt/mod.ts");
+  const { dimensionsOfZip } = await import("../zip/mod.ts");
   const array = args.text("array") ?? "";
   const placed = await placeFiles(
     found,

@@ -4,7 +4,9 @@ import { v2View } from "../views/mod.ts";
 import { type Arguments, type Command, UsageError } from "./command.ts";
 import { parseGeoreference } from "./georeference_argument.ts";
 
-type Containers = typeof import("../containers/mod.ts");
+type Containers =
+  & typeof import("../tiff/mod.ts")
+  & typeof import("../zip/mod.ts");
 type TiffOptions = NonNullable<Parameters<Containers["tiffContainer"]>[1]>;
 type FitTiffOptions = NonNullable<Parameters<Containers["fitTiff"]>[1]>;
 
@@ -75,7 +77,10 @@ export async function containerOf(
       `Expected --container=tiff or zip, found ${JSON.stringify(format)}`,
     );
   }
-  const containers = await import("../containers/mod.ts");
+  const containers = {
+    ...await import("../tiff/mod.ts"),
+    ...await import("../zip/mod.ts"),
+  };
   const outer = await around();
   const { fit, container } = await FITTING[format as keyof typeof FITTING](
     args,

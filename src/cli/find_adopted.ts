@@ -135,7 +135,7 @@ export async function suggest(
   folder: string,
   link: boolean,
 ): Promise<string> {
-  const { suggestFormat } = await import("../containers/mod.ts");
+  const { suggestFormat } = await import("../adopt/mod.ts");
   const format = suggestFormat(
     paths.filter((path) => !isChunk(folder, path)).map((path) =>
       link ? lastSegments(path, undefined) : slashed(relative(folder, path))

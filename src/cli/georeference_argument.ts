@@ -1,7 +1,10 @@
 import { basename, dirname } from "node:path";
-import type { describeTiff, TiffOptions } from "../containers/mod.ts";
-import { isMembers, type Members } from "../metadata/mod.ts";
-import type { ArrayMetadata } from "../metadata/mod.ts";
+import type { describeTiff, TiffOptions } from "../tiff/mod.ts";
+import {
+  type ArrayMetadata,
+  isMembers,
+  type Members,
+} from "../metadata/mod.ts";
 import { UsageError } from "./command.ts";
 
 type Georeference = NonNullable<TiffOptions["georeference"]>;
@@ -103,7 +106,7 @@ async function readGeotiff(
   problem: (text: string) => UsageError,
 ): Promise<Georeference> {
   const [{ describeTiff }, { FileSystemStore }] = await Promise.all([
-    import("../containers/mod.ts"),
+    import("../tiff/mod.ts"),
     import("../stores/mod.ts"),
   ]);
   const store = new FileSystemStore(dirname(path));

@@ -1,4 +1,4 @@
-import type { ZipDescription } from "../archives/mod.ts";
+import type { ZipDescription } from "../zip/mod.ts";
 import { inspect, type InspectedChunk, type Inspection } from "../jobs/mod.ts";
 import { coordinatesInShard } from "../shards/mod.ts";
 import { type Command, UsageError } from "./command.ts";

@@ -1,5 +1,5 @@
 import { basename, dirname, join, resolve } from "node:path";
-import type { ZipDescription, ZipStore } from "../archives/mod.ts";
+import type { ZipDescription, ZipStore } from "../zip/mod.ts";
 import {
   FileSystemStore,
   readSize,
@@ -60,7 +60,7 @@ export async function openSource(
     return store;
   }
   const { store, key, path } = archive;
-  const { ZipStore } = await import("../archives/zip_store.ts");
+  const { ZipStore } = await import("../zip/zip_store.ts");
   let zip: ZipStore;
   try {
     zip = new ZipStore(store, key, { path, follow });

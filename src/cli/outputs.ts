@@ -1,5 +1,5 @@
-import type { ZipDescription } from "../archives/mod.ts";
-import type { AdoptionReport } from "../containers/mod.ts";
+import type { ZipDescription } from "../zip/mod.ts";
+import type { AdoptionReport } from "../adopt/mod.ts";
 import type {
   Conversion,
   Inspection,

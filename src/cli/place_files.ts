@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { TiffFile } from "../containers/mod.ts";
+import type { TiffFile } from "../adopt/mod.ts";
 import type { StoreKey } from "../stores/mod.ts";
 import { type Arguments, UsageError } from "./command.ts";
 import {
@@ -81,7 +81,7 @@ export async function placeFiles(
   const isPicture = format === "tiff";
   const dimensionNames = dimensionNamesOf(args);
   if (named !== undefined) {
-    const { placeByName } = await import("../containers/mod.ts");
+    const { placeByName } = await import("../adopt/mod.ts");
     const placed = await placeByName(named, files, dimensionsOf, isPicture);
     return { files: placed, dimensionNames };
   }
@@ -148,7 +148,7 @@ export async function withAdvice(
     ];
   }
   if (notes.length === 0 || named === undefined || !link) return notes;
-  const { notesOnStarts } = await import("../containers/mod.ts");
+  const { notesOnStarts } = await import("../adopt/mod.ts");
   const all = files.map(({ name }) => ({ coordinates: named.decode(name) }));
   const { length } = notesOnStarts(all);
   return [...notes, ...notesOnStarts(all, named).slice(length)];

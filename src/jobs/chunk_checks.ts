@@ -10,7 +10,7 @@ import {
   decodedLength,
   storedForm,
 } from "../codecs/mod.ts";
-import { isAdopted } from "../containers/mod.ts";
+import { isAdopted } from "../adopt/mod.ts";
 import { DamageError, describe } from "../errors/mod.ts";
 import type { NamedConfiguration } from "../metadata/mod.ts";
 import {

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { tiffOf } from "../containers/adoption/tiled_files.ts";
+import { tiffOf } from "../adopt/tiled_files.ts";
 import { inTempDir, present } from "../stores/temp_dir.ts";
 import { treeOf } from "../support/tree.ts";
 import { cliCommand, runCli } from "./run_cli.ts";

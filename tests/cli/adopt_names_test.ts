@@ -5,7 +5,7 @@ import * as zarr from "zarrita";
 import { FileSystemStore } from "../../mod.ts";
 import { compareNames } from "../../src/cli/find_adopted.ts";
 import { withZarrParts } from "../../zarrita.ts";
-import { tiffOf, zipOf } from "../containers/adoption/tiled_files.ts";
+import { tiffOf, zipOf } from "../adopt/tiled_files.ts";
 import { inTempDir, present } from "../stores/temp_dir.ts";
 import { runs } from "../support/runs.ts";
 import { treeOf } from "../support/tree.ts";

@@ -2,7 +2,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import * as zarr from "zarrita";
 import { FileSystemStore } from "../../mod.ts";
 import { withZarrParts } from "../../zarrita.ts";
-import { mosaicOf, tiffOf, zipOf } from "../containers/adoption/tiled_files.ts";
+import { mosaicOf, tiffOf, zipOf } from "../adopt/tiled_files.ts";
 import { digestsOf } from "../jobs/digests.ts";
 import { inTempDir, present } from "../stores/temp_dir.ts";
 import { treeOf } from "../support/tree.ts";

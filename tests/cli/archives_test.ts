@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { FileSystemStore, MemoryStore, type StoreKey } from "../../mod.ts";
-import { archiveOf, makeArchive } from "../archives/archives.ts";
+import { archiveOf, makeArchive } from "../zip/archives.ts";
 import { serve, storeHandler } from "../stores/loopback.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { utf8 } from "../support/documents.ts";

@@ -4,14 +4,14 @@ import * as zarr from "zarrita";
 import { createArrayChunks, FileSystemStore } from "../../mod.ts";
 import { tiffContainer } from "../../tiff.ts";
 import { registerCodecs, setSharded, withZarrParts } from "../../zarrita.ts";
-import { storeByZarrita } from "../containers/tiff/store_by_zarrita.ts";
-import { storeTiffs } from "../containers/tiff/store_tiffs.ts";
+import { storeByZarrita } from "../tiff/store_by_zarrita.ts";
+import { storeTiffs } from "../tiff/store_tiffs.ts";
 import {
   caseOf,
   TIFF_CASES,
   type TiffCase,
   WRITTEN_CASES,
-} from "../containers/tiff/tiff_cases.ts";
+} from "../tiff/tiff_cases.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { testWith } from "../support/tools.ts";
 import { assertRead, type ExpectedTiff, TIFF_TOOLS } from "./tiff_readers.ts";

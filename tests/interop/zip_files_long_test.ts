@@ -13,7 +13,7 @@ import {
 } from "../../mod.ts";
 import { registerCodecs, setSharded, withZarrParts } from "../../zarrita.ts";
 import { zipContainer, type ZipOptions } from "../../zip.ts";
-import { parseSlowZip } from "../archives/slow_zip.ts";
+import { parseSlowZip } from "../zip/slow_zip.ts";
 import { slowCoordinates } from "../shards/slow_shard.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { utf8 } from "../support/documents.ts";

@@ -16,7 +16,7 @@ import {
 import { encodeRecord } from "../../src/stores/file_system/journal.ts";
 import { journalName } from "../../src/stores/store_key.ts";
 import type { AdoptTiffsOptions } from "../../tiff.ts";
-import { tiffOf } from "../containers/adoption/tiled_files.ts";
+import { tiffOf } from "../adopt/tiled_files.ts";
 import { disks, temporaryFiles } from "../stores/file_system/processes.ts";
 import { present } from "../stores/temp_dir.ts";
 import { countingBytes } from "../support/bytes.ts";

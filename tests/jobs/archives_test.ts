@@ -8,7 +8,7 @@ import {
 } from "../../mod.ts";
 import { convert, repair, type Rule, verify } from "../../jobs.ts";
 import { ZipStore } from "../../zip.ts";
-import { type ArchiveEntry, makeArchive } from "../archives/archives.ts";
+import { type ArchiveEntry, makeArchive } from "../zip/archives.ts";
 import { utf8 } from "../support/documents.ts";
 
 const METADATA = arrayMetadata({

@@ -14,7 +14,7 @@ import {
 } from "../../mod.ts";
 import { adoptTiffs, tiffContainer } from "../../tiff.ts";
 import { zipContainer } from "../../zip.ts";
-import { MOSAICS, tiffOf } from "../containers/adoption/tiled_files.ts";
+import { MOSAICS, tiffOf } from "../adopt/tiled_files.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { digestsOf } from "./digests.ts";
 

@@ -9,15 +9,11 @@ import {
 } from "../../mod.ts";
 import { decodeChunk } from "../../src/codecs/decode_chunk.ts";
 import { adoptTiffs } from "../../tiff.ts";
-import {
-  MOSAICS,
-  stripsOf,
-  tiffOf,
-} from "../containers/adoption/tiled_files.ts";
-import { storeTiffs } from "../containers/tiff/store_tiffs.ts";
-import { caseOf } from "../containers/tiff/tiff_cases.ts";
-import jpegs from "../fixtures/jpeg.json" with { type: "json" };
+import { MOSAICS, stripsOf, tiffOf } from "../adopt/tiled_files.ts";
+import { storeTiffs } from "../tiff/store_tiffs.ts";
+import { caseOf } from "../tiff/tiff_cases.ts";
 import { type Method, observed } from "../support/observed_store.ts";
+import jpegs from "../fixtures/jpeg.json" with { type: "json" };
 
 /** Stores that cannot list. */
 const BLIND: Method[] = ["get", "getRange", "stream", "size", "group"];

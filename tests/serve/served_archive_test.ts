@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { FileSystemStore, MemoryStore } from "../../mod.ts";
 import { createHandler } from "../../serve.ts";
 import { ZipStore } from "../../zip.ts";
-import { archiveOf, makeArchive } from "../archives/archives.ts";
+import { archiveOf, makeArchive } from "../zip/archives.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { utf8 } from "../support/documents.ts";

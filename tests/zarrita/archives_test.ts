@@ -8,7 +8,7 @@ import {
 } from "../../mod.ts";
 import { registerCodecs, withZarrParts } from "../../zarrita.ts";
 import { ZipStore } from "../../zip.ts";
-import { makeArchive } from "../archives/archives.ts";
+import { makeArchive } from "../zip/archives.ts";
 import { storeHandler } from "../stores/loopback.ts";
 
 registerCodecs(zarr);

@@ -1,4 +1,4 @@
-import { ZipStore } from "../../archives/mod.ts";
+import { ZipStore } from "../../zip/mod.ts";
 import { describe } from "../../errors/mod.ts";
 import { digestOf, isSameBytes } from "../../runtime/mod.ts";
 import {

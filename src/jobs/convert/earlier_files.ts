@@ -1,5 +1,5 @@
 import { parseArray, readDocument } from "../../arrays/mod.ts";
-import { isAdopted } from "../../containers/mod.ts";
+import { isAdopted } from "../../adopt/mod.ts";
 import { describe, describeAll, MetadataError } from "../../errors/mod.ts";
 import {
   isArrayDocument,

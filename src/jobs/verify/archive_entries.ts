@@ -1,5 +1,5 @@
 import { isInShare } from "../../arrays/mod.ts";
-import type { ZipStore } from "../../archives/mod.ts";
+import type { ZipStore } from "../../zip/mod.ts";
 import { DamageError, describe } from "../../errors/mod.ts";
 import { runConcurrently } from "../../runtime/mod.ts";
 import { finding, type Findings, type VerifyOptions } from "./findings.ts";

@@ -6,8 +6,8 @@ import {
   parsedArrayOf,
   type Share,
 } from "../../arrays/mod.ts";
-import { ZipStore } from "../../archives/mod.ts";
-import { isAdopted } from "../../containers/mod.ts";
+import { ZipStore } from "../../zip/mod.ts";
+import { isAdopted } from "../../adopt/mod.ts";
 import { describe, MetadataError } from "../../errors/mod.ts";
 import {
   coreDataType,

@@ -1,7 +1,7 @@
 import type { ArrayChunks } from "../../arrays/mod.ts";
 import { CHECKSUM_SIZE, verifyChecksum } from "../../checksum/mod.ts";
 import { chunkRows, noteKey } from "../../codecs/mod.ts";
-import { checkFileRecord, verifyAdoptedFile } from "../../containers/mod.ts";
+import { checkFileRecord, verifyAdoptedFile } from "../../adopt/mod.ts";
 import {
   ChecksumError,
   DamageError,

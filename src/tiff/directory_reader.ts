@@ -1,0 +1,332 @@
+import { DamageError, describe } from "../errors/mod.ts";
+import type { Extent, ReadShardRange } from "../shards/mod.ts";
+import { MissingFileError, RangeReader } from "./range_reader.ts";
+import {
+  decodeLong8,
+  decodeValues,
+  sizeOfType,
+  TAG,
+  type TagValues,
+  TiffError,
+  TYPE,
+} from "./tiff_tags.ts";
+
+/** The most directories that a file may have. */
+const MOST_DIRECTORIES = 2 ** 20;
+/** The most entries that a directory may have, as many as classic TIFF can count. */
+const MOST_ENTRIES = 2 ** 16 - 1;
+/** The most bytes that the values of one tag may have. */
+const LONGEST_VALUE = 16 * 1024 * 1024;
+/** The most bytes that all values of a file may have. */
+const LONGEST_VALUES = 256 * 1024 * 1024;
+/** Descriptions that are longer are left out, except that of the first page, which may hold OME-XML for all. */
+const LONGEST_DESCRIPTION = 1024 * 1024;
+
+const [LITTLE_ENDIAN, BIG_ENDIAN] = [0x4949, 0x4d4d];
+const [CLASSIC, BIG] = [42, 43];
+
+/** A directory of a TIFF. */
+export interface Directory {
+  readonly offset: number;
+  /** The number of planes in a stack of MetaMorph. */
+  readonly planes: number | undefined;
+  /** The place of the directory of which this one is a sub-directory. */
+  readonly parent: number | undefined;
+  /** The values of the tags in `TAG`. */
+  readonly values: ReadonlyMap<number, TagValues>;
+}
+
+/** The directories of a TIFF. */
+interface TiffDirectories {
+  readonly isLittleEndian: boolean;
+  readonly isBig: boolean;
+  /** The directories of the chain, and then their sub-directories. */
+  readonly directories: readonly Directory[];
+}
+
+/**
+ * Reads all directories of a TIFF.
+ *
+ * @param key The key of the file, for messages; may be empty.
+ * @param size The length of the file in bytes, if it is known.
+ * @param page The place of the only page that is needed: later directories may be
+ * damaged.
+ * @throws {DamageError} If the file is not a TIFF, or its directories are damaged.
+ * @throws {Error} If there is no file.
+ */
+export async function readDirectories(
+  read: ReadShardRange,
+  key: string,
+  size: number | undefined,
+  page: number | undefined,
+): Promise<TiffDirectories> {
+  const name = key === "" ? "TIFF" : `TIFF ${JSON.stringify(key)}`;
+  try {
+    const reader = new DirectoryReader(new RangeReader(read, size));
+    const directories = await reader.read(page);
+    const { isLittleEndian, isBig } = reader;
+    return { isLittleEndian, isBig, directories };
+  } catch (cause) {
+    if (cause instanceof TiffError) {
+      throw new DamageError(`${name} ${cause.message}`, { key, cause });
+    }
+    if (cause instanceof MissingFileError) {
+      throw new Error(`There is no ${name}`, { cause });
+    }
+    throw cause;
+  }
+}
+
+/** The tags that are read; all others are ignored. */
+const WANTED_TAGS: ReadonlySet<number> = /* @__PURE__ */ new Set(
+  /* @__PURE__ */ Object.values(TAG),
+);
+
+/** The tags of GeoTIFF that are numbers. */
+const PLACE_TAGS: ReadonlySet<number> = /* @__PURE__ */ new Set([
+  TAG.modelPixelScale,
+  TAG.modelTiepoint,
+  TAG.modelTransformation,
+  TAG.geoKeyDirectory,
+  TAG.geoDoubleParams,
+]);
+
+/** An entry of a directory. */
+interface Entry {
+  readonly type: number;
+  /** The place of the values in the file. */
+  readonly extent: Extent;
+}
+
+/** A directory whose values are not read yet. */
+type ListedDirectory = Omit<Directory, "values"> & {
+  /** The entries by their tags. */
+  readonly entries: ReadonlyMap<number, Entry>;
+};
+
+class DirectoryReader {
+  isLittleEndian = true;
+  isBig = false;
+  readonly #file: RangeReader;
+  /** The offsets of the directories that were read, to find circles. */
+  readonly #seen = new Set<number>();
+  readonly #listed: ListedDirectory[] = [];
+  #valueBytes = 0;
+
+  constructor(file: RangeReader) {
+    this.#file = file;
+  }
+
+  /** Reads the header, all directories, and then the values of all of them together. */
+  async read(page = Infinity): Promise<Directory[]> {
+    let next = this.#parseHeader(await this.#file.readFirst());
+    try {
+      while (next !== 0) next = await this.#list(next, undefined);
+      await this.#listSubDirectories();
+    } catch (error) {
+      if (!(error instanceof TiffError)) throw error;
+      const count = this.#listed.length;
+      if (count <= page) throw count > 0 ? withPages(error, count) : error;
+    }
+    return await Promise.all(
+      this.#listed.map(async ({ entries, ...directory }, i) => ({
+        ...directory,
+        values: await this.#valuesOf(entries).catch((error) => {
+          // The values of other pages may be beyond the end of the file.
+          if (page !== Infinity && i !== page && error instanceof TiffError) {
+            return new Map();
+          }
+          throw error;
+        }),
+      })),
+    );
+  }
+
+  /** Returns the offset of the first directory. */
+  #parseHeader(bytes: Uint8Array): number {
+    if (bytes.length < 8) {
+      throw new TiffError(
+        `has ${bytes.length} bytes, where the header alone has 8`,
+      );
+    }
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    const order = view.getUint16(0);
+    this.isLittleEndian = order === LITTLE_ENDIAN;
+    const version = view.getUint16(2, this.isLittleEndian);
+    const isTiff = (this.isLittleEndian || order === BIG_ENDIAN) &&
+      (version === CLASSIC || version === BIG);
+    if (!isTiff) {
+      const found = Array.from(
+        bytes.subarray(0, 4),
+        (byte) => byte.toString(16).padStart(2, "0"),
+      );
+      throw new TiffError(
+        `starts with the bytes ${
+          found.join(" ")
+        }, where a TIFF starts with 49 49 2a 00 or 4d 4d 00 2a, and a BigTIFF with 2b in place of 2a`,
+      );
+    }
+    if (version === CLASSIC) return view.getUint32(4, this.isLittleEndian);
+    const [size, zero] = [4, 6].map((at) =>
+      bytes.length < 16 ? 0 : view.getUint16(at, this.isLittleEndian)
+    );
+    if (size !== 8 || zero !== 0) {
+      throw new TiffError(
+        `is a BigTIFF with offsets of ${size} bytes, expected 8`,
+      );
+    }
+    this.isBig = true;
+    return this.#offset(view, 8);
+  }
+
+  /** Lists a directory, and returns the offset of the next one. */
+  async #list(offset: number, parent: number | undefined): Promise<number> {
+    if (this.#seen.has(offset)) {
+      throw new TiffError(`has a circle of directories, from ${offset} on`);
+    }
+    this.#seen.add(offset);
+    if (this.#seen.size > MOST_DIRECTORIES) {
+      throw new TiffError(`has more than ${MOST_DIRECTORIES} directories`);
+    }
+    const [countSize, entrySize] = this.isBig ? [8, 20] : [2, 12];
+    const head = await this.#bytesOf(offset, countSize);
+    const count = this.isBig
+      ? this.#offset(head, 0)
+      : head.getUint16(0, this.isLittleEndian);
+    if (count > MOST_ENTRIES) {
+      throw new TiffError(
+        `has a directory of ${count} entries at ${offset}, where ${MOST_ENTRIES} are the most`,
+      );
+    }
+    const end = countSize + count * entrySize;
+    const view = await this.#bytesOf(offset, end);
+    const entries = new Map<number, Entry>();
+    let planes: number | undefined;
+    for (let at = countSize; at < end; at += entrySize) {
+      const tag = view.getUint16(at, this.isLittleEndian);
+      const type = view.getUint16(at + 2, this.isLittleEndian);
+      if (!WANTED_TAGS.has(tag) || sizeOfType(type) === 0) continue;
+      // Some programs write the numbers of GeoTIFF as texts, which no program reads.
+      if (PLACE_TAGS.has(tag) && type === TYPE.ascii) continue;
+      const values = this.#offset(view, at + 4);
+      if (tag === TAG.uic2) { // Each plane has six numbers, which count as one value.
+        planes = values;
+        continue;
+      }
+      const length = values * sizeOfType(type);
+      const longest = this.#listed.length === 0
+        ? LONGEST_VALUE
+        : LONGEST_DESCRIPTION;
+      const isText = tag === TAG.description || tag === TAG.gdalMetadata;
+      const isLeftOut = isText && length > longest;
+      if (length === 0 || isLeftOut) continue;
+      const extent = this.#extentOf(tag, length, view, at, offset);
+      entries.set(tag, { type, extent });
+    }
+    this.#listed.push({ offset, parent, planes, entries });
+    const pointerSize = this.isBig ? 8 : 4;
+    return this.#offset(await this.#bytesOf(offset, end + pointerSize), end);
+  }
+
+  async #bytesOf(offset: number, length: number): Promise<DataView> {
+    await this.#file.readDirectory(offset, length);
+    const bytes = this.#file.find({ offset, length });
+    if (bytes === undefined) {
+      throw new TiffError(
+        `ends before ${offset + length}, where a directory at ${offset} ends`,
+      );
+    }
+    return new DataView(bytes.buffer, bytes.byteOffset, length);
+  }
+
+  /**
+   * Returns the place of values in the file: in their entry if they fit in there.
+   *
+   * @param length The length of the values in bytes.
+   * @param at The place of the entry in the directory.
+   */
+  #extentOf(
+    tag: number,
+    length: number,
+    view: DataView,
+    at: number,
+    directory: number,
+  ): Extent {
+    this.#valueBytes += length;
+    if (length > LONGEST_VALUE || this.#valueBytes > LONGEST_VALUES) {
+      throw new TiffError(
+        `has ${length} bytes for the tag ${tag}, where a value may take ${LONGEST_VALUE} bytes, and all values of a file ${LONGEST_VALUES}`,
+      );
+    }
+    const pointerSize = this.isBig ? 8 : 4;
+    const pointerAt = at + 4 + pointerSize;
+    if (length <= pointerSize) return { offset: directory + pointerAt, length };
+    const extent = { offset: this.#offset(view, pointerAt), length };
+    this.#file.announce(extent);
+    return extent;
+  }
+
+  async #listSubDirectories(): Promise<void> {
+    const found = await Promise.all(this.#listed.map(async ({ entries }) => {
+      const entry = entries.get(TAG.subDirectories);
+      const values = entry ? await this.#read(entry) : [];
+      const offsets = Array.from(values, offsetOfDirectory);
+      return offsets.filter((offset) => offset !== 0);
+    }));
+    await Promise.all(
+      found.flat().map((offset) => this.#file.readDirectory(offset, 0)),
+    );
+    for (const [parent, offsets] of found.entries()) {
+      for (const offset of offsets) await this.#list(offset, parent);
+    }
+  }
+
+  async #valuesOf(
+    entries: ReadonlyMap<number, Entry>,
+  ): Promise<Map<number, TagValues>> {
+    const values = await Promise.all(
+      Array.from(
+        entries,
+        async ([tag, entry]) => [tag, await this.#read(entry)] as const,
+      ),
+    );
+    return new Map(values);
+  }
+
+  async #read({ type, extent }: Entry): Promise<TagValues> {
+    const bytes = await this.#file.read(extent);
+    const { offset, length } = extent;
+    if (bytes.length === length) {
+      return decodeValues(bytes, type, this.isLittleEndian);
+    }
+    throw new TiffError(
+      `ends before ${offset + length}, where a value of ${length} bytes ends`,
+    );
+  }
+
+  /** Decodes an offset or a count. */
+  #offset(view: DataView, at: number): number {
+    return this.isBig
+      ? decodeLong8(view, at, this.isLittleEndian)
+      : view.getUint32(at, this.isLittleEndian);
+  }
+}
+
+/** Returns the value of a tag as the offset of a directory. Types other than unsigned integers have other values, too. */
+function offsetOfDirectory(value: number): number {
+  if (Number.isSafeInteger(value) && value >= 0) return value;
+  throw new TiffError(
+    `has ${
+      describe(value)
+    } for the tag ${TAG.subDirectories}, expected the offset of a directory`,
+  );
+}
+
+/** Tells how the pages before the damage can be read. */
+function withPages({ message }: TiffError, count: number): TiffError {
+  return new TiffError(
+    `${message}: choose a page from 0 to ${
+      count - 1
+    }, which come before, by the option "page"`,
+  );
+}

@@ -1,0 +1,54 @@
+/** Shards that are TIFF files: their layout, and the reading of any TIFF. */
+export { describeTiff } from "./describe_tiff.ts";
+export { fitTiff, type FitTiffOptions } from "./fit_tiff.ts";
+export {
+  geoArrayAttributes,
+  type GeoLevel,
+  type GeoPlace,
+  geoPlaceOf,
+  geoPlaceOfFiles,
+  joinAttributes,
+} from "./geo_attributes.ts";
+export { assertJpeg } from "./jpeg_tiles.ts";
+export type { TiffSeries } from "./ome_axes.ts";
+export { greatestDivisor, MOST_TILES } from "./page_tiles.ts";
+export { pyramidAttributes } from "./pyramid_attributes.ts";
+export {
+  decodeSelection,
+  dimensionsOfTiff,
+  encodeSelection,
+  type FilesSelection,
+  MOST_OVERVIEWS,
+  MOST_PAGES,
+  MOST_SERIES,
+  readShard,
+  readTiff,
+  type TiffPicture,
+} from "./read_tiff.ts";
+export { readTiffOptions } from "./read_tiff_options.ts";
+export { tiffContainer } from "./tiff_container.ts";
+export type {
+  OmeChannel,
+  OmeImage,
+  TiffGeoreference,
+  TiffMapPlace,
+  TiffOptions,
+  TiffResolution,
+  TiffValues,
+} from "./tiff_options.ts";
+export type {
+  TiffAxis,
+  TiffDescription,
+  TiffPage,
+  TiffPlace,
+} from "./tiff_page.ts";
+export {
+  bandsFirst,
+  commonRows,
+  differenceOf,
+  stacked,
+  type TiffShard,
+  withBandsFirst,
+  withRows,
+} from "./tiff_shard.ts";
+export { valueAttributes } from "./value_attributes.ts";

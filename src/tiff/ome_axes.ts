@@ -1,0 +1,417 @@
+/**
+ * The dimensions of a file of several pages, as its first page describes them: OME-XML, and
+ * the hyperstacks of ImageJ.
+ *
+ * Sources: OME-TIFF 6, https://docs.openmicroscopy.org/ome-model/6.3.1/ome-tiff/specification.html;
+ * OME-XML 2016-06, https://www.openmicroscopy.org/Schemas/OME/2016-06/ome.xsd
+ */
+import { describe, describeAll } from "../errors/mod.ts";
+import { LENGTHS, TIMES } from "./ome_xml.ts";
+import type { PyramidChannel } from "./pyramid_attributes.ts";
+import type { TiffPage } from "./tiff_page.ts";
+
+/** The dimensions that pages are numbered along. */
+const PLANE_AXES = ["t", "c", "z"] as const;
+type PlaneAxis = (typeof PLANE_AXES)[number];
+
+/** An image of several pages. */
+export interface TiffSeries {
+  readonly name?: string;
+  /** The number of planes along each dimension; several bands of a page are one plane. */
+  readonly counts: Readonly<Record<PlaneAxis, number>>;
+  /** The places of the pages in C order of `t`, `c` and `z`. */
+  readonly pages: readonly number[];
+  /** The distances between elements along dimensions, if they are known. */
+  readonly scales: Readonly<Record<string, { scale: number; unit?: string }>>;
+  /** The channels, if they have names or colors. */
+  readonly channels?: readonly PyramidChannel[];
+}
+
+/** Whether the first page of a file describes the dimensions of all pages. */
+export function hasSeries([page]: readonly TiffPage[]): boolean {
+  const { description = "" } = page ?? {};
+  return isOme(description) || isHyperstack(description);
+}
+
+function isOme(description: string): boolean {
+  return /<(?:\w+:)?OME[\s>]/.test(description) &&
+    /<\/(?:\w+:)?OME>\s*$/.test(description);
+}
+
+/** A stack of ImageJ whose planes are numbered along several dimensions. */
+function isHyperstack(description: string): boolean {
+  return /^ImageJ=/.test(description) &&
+    /^(?:channels|slices|frames)=[2-9]|^(?:channels|slices|frames)=1\d/m.test(
+      description,
+    );
+}
+
+/**
+ * Reads one image of a file.
+ *
+ * @param series The number of the image, from 0; may be left out if there is one.
+ * @param name The file, for messages.
+ * @returns `undefined` if the file describes no image.
+ * @throws {RangeError} If there is no such image, or its pages are not all in the file.
+ */
+export async function readSeries(
+  pages: readonly TiffPage[],
+  series: number | undefined,
+  name: string,
+): Promise<{ place: number; series: TiffSeries } | undefined> {
+  const { description = "", axes = [], shape = [] } = pages[0] ?? {};
+  const bands = shape[axes.indexOf("band")] ?? 1;
+  if (isOme(description)) {
+    const images = await omeImages(description, name);
+    const place = series ?? (images.length === 1 ? 0 : undefined);
+    const image = images[place ?? -1];
+    if (image !== undefined) {
+      return { place: place!, series: omeSeries(image, pages, name) };
+    }
+    throw new RangeError(
+      `${name} has ${images.length} images, ${
+        describeAll(images.map(({ name = "" }) => name))
+      }: ${
+        place === undefined
+          ? `choose one by the option "series"`
+          : `expected a series from 0 to ${images.length - 1}, found ${place}`
+      }`,
+    );
+  }
+  if (isHyperstack(description) && (series ?? 0) === 0) {
+    const stack = imageJSeries(description, pages, bands, name);
+    return { place: 0, series: stack };
+  }
+  if (series === undefined) return undefined;
+  throw new RangeError(
+    `${name} has no series ${series}: expected OME-XML or a hyperstack of ImageJ in the description of its first page${
+      isHyperstack(description) ? ", where the only series is 0" : ""
+    }`,
+  );
+}
+
+/** The elements and attributes of an element; attributes start with `@`. */
+type Element = Readonly<Record<string, unknown>>;
+
+/** An image of OME-XML. */
+interface OmeImage {
+  readonly name?: string;
+  readonly pixels: Element;
+  /** The identifier of the file. */
+  readonly uuid: string;
+}
+
+async function omeImages(
+  description: string,
+  name: string,
+): Promise<OmeImage[]> {
+  // Only files with OME-XML need a parser of XML.
+  const { XMLParser } = await import("fast-xml-parser");
+  let document: Element;
+  try {
+    const parser = new XMLParser({
+      ignoreAttributes: false,
+      attributeNamePrefix: "@",
+      removeNSPrefix: true,
+      parseAttributeValue: false,
+      parseTagValue: false,
+      isArray: (tag: string) =>
+        ["Image", "Pixels", "Channel", "TiffData", "UUID"].includes(tag),
+    });
+    document = parser.parse(description);
+  } catch (cause) {
+    throw new RangeError(
+      `${name} has OME-XML that cannot be read: choose a page by the option "page"`,
+      { cause },
+    );
+  }
+  const { OME: root } = document;
+  const ome = elementOf(root);
+  const companion = elementOf(ome.BinaryOnly)["@MetadataFile"];
+  if (companion !== undefined) {
+    throw new RangeError(
+      `${name} has its OME-XML in another file, ${
+        describe(companion)
+      }: choose a page by the option "page", or convert the image to one file, such as by bfconvert`,
+    );
+  }
+  const images = listOf(ome.Image).flatMap((image): OmeImage[] => {
+    const [pixels] = listOf(image.Pixels);
+    const { "@Name": name } = image;
+    return pixels === undefined ? [] : [{
+      ...typeof name === "string" && { name },
+      pixels,
+      uuid: String(ome["@UUID"] ?? ""),
+    }];
+  });
+  if (images.length > 0) return images;
+  throw new RangeError(
+    `${name} has OME-XML without an image: choose a page by the option "page"`,
+  );
+}
+
+function elementOf(value: unknown): Element {
+  return typeof value === "object" && value !== null ? value as Element : {};
+}
+
+function listOf(value: unknown): Element[] {
+  return Array.isArray(value) ? value.map(elementOf) : [];
+}
+
+function omeSeries(
+  { name: imageName, pixels, uuid }: OmeImage,
+  pages: readonly TiffPage[],
+  name: string,
+): TiffSeries {
+  const channels = listOf(pixels.Channel);
+  const sizes = Object.fromEntries(
+    ["X", "Y", "Z", "C", "T"].map((axis) => [axis, sizeOf(pixels, axis, name)]),
+  ) as Readonly<Record<"X" | "Y" | "Z" | "C" | "T", number>>;
+  const first = firstPlane(pixels, pages);
+  const { axes = [], shape = [] } = first ?? {};
+  const bands = shape[axes.indexOf("band")] ?? 1;
+  if (sizes.C % bands !== 0) {
+    throw new RangeError(
+      `${name} has OME-XML of ${sizes.C} channels, where its pages have ${bands} bands: choose a page by the option "page"`,
+    );
+  }
+  const [height, width] = ["y", "x"].map((axis) =>
+    shape[axes.indexOf(axis as "y" | "x")]
+  );
+  const isSame = first?.problem !== undefined ||
+    height === sizes.Y && width === sizes.X;
+  if (!isSame) {
+    throw new RangeError(
+      `${name} has OME-XML of ${sizes.X} × ${sizes.Y} pixels, where its page has ${width} × ${height}: choose a page by the option "page"`,
+    );
+  }
+  const counts = { t: sizes.T, c: sizes.C / bands, z: sizes.Z };
+  return {
+    ...imageName !== undefined && { name: imageName },
+    counts,
+    pages: planesOf(pixels, counts, bands, pages.length, uuid, name),
+    scales: scalesOf(pixels),
+    ...channelsOf(channels, sizes.C),
+  };
+}
+
+function sizeOf(pixels: Element, axis: string, name: string): number {
+  const size = Number(pixels[`@Size${axis}`]);
+  if (Number.isSafeInteger(size) && size > 0) return size;
+  throw new RangeError(
+    `${name} has OME-XML with Size${axis} ${
+      describe(pixels[`@Size${axis}`])
+    }, expected a number from 1 on: choose a page by the option "page"`,
+  );
+}
+
+/** The page that OME-XML names first, or the first page. */
+function firstPlane(
+  pixels: Element,
+  pages: readonly TiffPage[],
+): TiffPage | undefined {
+  const [data = {}] = listOf(pixels.TiffData);
+  return pages[numberOf(data, "IFD", 0)];
+}
+
+function numberOf(element: Element, name: string, missing: number): number {
+  const value = element[`@${name}`];
+  const number = value === undefined ? missing : Number(value);
+  return Number.isSafeInteger(number) && number >= 0 ? number : missing;
+}
+
+/** The places of the pages of an image in C order of `t`, `c` and `z`. */
+function planesOf(
+  pixels: Element,
+  counts: Readonly<Record<PlaneAxis, number>>,
+  bands: number,
+  pageCount: number,
+  uuid: string,
+  name: string,
+): number[] {
+  const total = counts.t * counts.c * counts.z;
+  if (total > pageCount) {
+    throw new RangeError(
+      `${name} has ${pageCount} pages, where its OME-XML counts ${total}${
+        elsewhere(pixels, uuid)
+      }: choose a page by the option "page", or convert the image to one file, such as by bfconvert`,
+    );
+  }
+  const order = String(pixels["@DimensionOrder"] ?? "XYZCT").slice(2)
+    .toLowerCase() as string;
+  const axes = [...order].filter((axis): axis is PlaneAxis =>
+    (PLANE_AXES as readonly string[]).includes(axis)
+  );
+  if (new Set(axes).size !== 3) {
+    throw new RangeError(
+      `${name} has OME-XML with the DimensionOrder ${
+        describe(pixels["@DimensionOrder"])
+      }, expected one such as XYZCT: choose a page by the option "page"`,
+    );
+  }
+  const planes: (number | undefined)[] = new Array(total).fill(undefined);
+  const blocks = listOf(pixels.TiffData);
+  for (const data of blocks.length > 0 ? blocks : [{}]) {
+    if (otherFile(data, uuid) !== undefined) continue;
+    const isPlaced = data["@IFD"] !== undefined;
+    const ifd = numberOf(data, "IFD", 0);
+    const start = { t: 0, c: 0, z: 0 };
+    for (const axis of axes) {
+      const at = numberOf(data, `First${axis.toUpperCase()}`, 0);
+      start[axis] = axis === "c" ? Math.floor(at / bands) : at;
+    }
+    // Planes are numbered from the dimension that changes first.
+    const [x, y, z] = axes as [PlaneAxis, PlaneAxis, PlaneAxis];
+    const first = start[x] + counts[x] * (start[y] + counts[y] * start[z]);
+    const count = numberOf(data, "PlaneCount", isPlaced ? 1 : total);
+    for (let i = 0; i < count && first + i < total; i++) {
+      const at = first + i;
+      const place = {
+        [x]: at % counts[x],
+        [y]: Math.floor(at / counts[x]) % counts[y],
+        [z]: Math.floor(at / counts[x] / counts[y]),
+      } as Record<PlaneAxis, number>;
+      const plane = (place.t * counts.c + place.c) * counts.z + place.z;
+      if (ifd + i < pageCount) planes[plane] ??= ifd + i;
+    }
+  }
+  const missing = planes.indexOf(undefined);
+  if (missing < 0) return planes as number[];
+  const place = {
+    t: Math.floor(missing / counts.z / counts.c),
+    c: Math.floor(missing / counts.z) % counts.c,
+    z: missing % counts.z,
+  };
+  throw new RangeError(
+    `${name} has no page for the plane ${
+      PLANE_AXES.map((axis) => `${axis} ${place[axis]}`).join(", ")
+    } of its OME-XML${
+      elsewhere(pixels, uuid)
+    }: choose a page by the option "page", or convert the image to one file, such as by bfconvert`,
+  );
+}
+
+/** The name of the other file that has pages of an image. */
+function otherFile(data: Element, own: string): string | undefined {
+  const [uuid] = Array.isArray(data.UUID) ? data.UUID : [];
+  if (uuid === undefined) return undefined;
+  const text = typeof uuid === "string" ? uuid : elementOf(uuid)["#text"];
+  if (own !== "" && String(text).trim() === own.trim()) return undefined;
+  const { "@FileName": file = String(text) } = elementOf(uuid);
+  return own === "" && text === undefined ? undefined : String(file);
+}
+
+/** Names the other files of an image, as a part of a sentence. */
+function elsewhere(pixels: Element, uuid: string): string {
+  const files = new Set(
+    listOf(pixels.TiffData).flatMap((data) => otherFile(data, uuid) ?? []),
+  );
+  const [first] = files;
+  if (first === undefined) return "";
+  const count = files.size === 1 ? "another file" : `${files.size} other files`;
+  return `, which has pages in ${count} such as ${describe(first)}`;
+}
+
+/** The names of units by their symbols in OME-XML. */
+const UNITS: ReadonlyMap<string, string> = /* @__PURE__ */ new Map([
+  .../* @__PURE__ */ Object.entries(LENGTHS).map(reversed),
+  .../* @__PURE__ */ Object.entries(TIMES).map(reversed),
+]);
+
+function reversed([name, symbol]: [string, string]): [string, string] {
+  return [symbol, name];
+}
+
+function scalesOf(pixels: Element): TiffSeries["scales"] {
+  const scales: Record<string, { scale: number; unit?: string }> = {};
+  const told = [
+    ["x", "PhysicalSizeX", "µm"],
+    ["y", "PhysicalSizeY", "µm"],
+    ["z", "PhysicalSizeZ", "µm"],
+    ["t", "TimeIncrement", "s"],
+  ] as const;
+  for (const [axis, name, missing] of told) {
+    const scale = Number(pixels[`@${name}`]);
+    if (!(scale > 0) || !Number.isFinite(scale)) continue;
+    const symbol = String(pixels[`@${name}Unit`] ?? missing);
+    // There are two characters for micro.
+    const unit = UNITS.get(symbol.replace("\u03bc", "\u00b5"));
+    scales[axis] = { scale, ...unit !== undefined && { unit } };
+  }
+  return scales;
+}
+
+/** The colors of the samples of RGB. */
+const RGB = ["FF0000", "00FF00", "0000FF"];
+
+function channelsOf(
+  elements: readonly Element[],
+  count: number,
+): { channels?: PyramidChannel[] } {
+  const samplesOf = (element: Element) =>
+    Math.min(numberOf(element, "SamplesPerPixel", 1), count);
+  const total = elements.reduce((sum, each) => sum + samplesOf(each), 0);
+  // Before there is an object for each.
+  if (total !== count) return {};
+  const channels = elements.flatMap((element) => {
+    const samples = samplesOf(element);
+    const { "@Name": label, "@Color": color } = element;
+    const own: PyramidChannel = {
+      ...typeof label === "string" && label !== "" && { label },
+      ...color !== undefined && { color: colorOf(Number(color)) },
+    };
+    return samples === 3
+      ? RGB.map((color) => ({ ...own, color }))
+      : Array.from({ length: samples }, () => own);
+  });
+  const isTold = channels.some((channel) => Object.keys(channel).length > 0);
+  return isTold ? { channels } : {};
+}
+
+/** A color of OME-XML, which is a signed number of red, green, blue and alpha. */
+function colorOf(color: number): string {
+  return (color >>> 0).toString(16).padStart(8, "0").slice(0, 6).toUpperCase();
+}
+
+/** The planes of ImageJ, which are numbered by channels, slices and frames. */
+function imageJSeries(
+  description: string,
+  pages: readonly TiffPage[],
+  bands: number,
+  name: string,
+): TiffSeries {
+  const told = (key: string) =>
+    new RegExp(`^${key}=(.*)$`, "m").exec(description)?.[1]?.trim();
+  const [c, z, t] = ["channels", "slices", "frames"].map((key) => {
+    const count = Number(told(key) ?? 1);
+    return Number.isSafeInteger(count) && count > 0 ? count : 1;
+  }) as [number, number, number];
+  if (c * z * t > pages.length) {
+    throw new RangeError(
+      `${name} has ${pages.length} pages, where ImageJ counts ${c} channels, ${z} slices and ${t} frames of ${bands} bands: choose a page by the option "page"`,
+    );
+  }
+  const spacing = Math.abs(Number(told("spacing")));
+  const interval = Number(told("finterval"));
+  const unit = imageJUnit(told("unit"));
+  return {
+    counts: { t, c, z },
+    pages: Array.from({ length: t * c * z }, (_, i) => {
+      const [frame, channel, slice] = [
+        Math.floor(i / z / c),
+        Math.floor(i / z) % c,
+        i % z,
+      ];
+      return (frame * z + slice) * c + channel;
+    }),
+    scales: {
+      ...spacing > 0 && { z: { scale: spacing, ...unit && { unit } } },
+      ...interval > 0 && { t: { scale: interval, unit: "second" } },
+    },
+  };
+}
+
+function imageJUnit(text = ""): string | undefined {
+  const symbol = text.replace(/\\u00B5/i, "µ").replace(/^um$|^micron$/, "µm");
+  return UNITS.get(symbol) ?? (text in LENGTHS ? text : undefined);
+}

@@ -1,0 +1,305 @@
+import { describe } from "../errors/mod.ts";
+import { isSameList } from "../runtime/mod.ts";
+import {
+  readRange,
+  readSize,
+  type Store,
+  type StoreKey,
+  type StoreOptions,
+} from "../stores/mod.ts";
+import { describeTiff } from "./describe_tiff.ts";
+import { hasSeries, readSeries, type TiffSeries } from "./ome_axes.ts";
+import type { TiffPage, TiffPlace } from "./tiff_page.ts";
+import {
+  seriesShardOf,
+  shardOf,
+  stacked,
+  type TiffShard,
+} from "./tiff_shard.ts";
+import { type PageValues, pageValues } from "./value_attributes.ts";
+
+/** The pages of a file that are adopted. */
+export interface PageSelection {
+  /** The number of a page, from 0. By default, all pages that are pictures. */
+  readonly page?: number | undefined;
+  /** The number, from 0, of an image whose pages make several dimensions. By default, pages make one. */
+  readonly series?: number | undefined;
+  /** The overview of the page: 0 for the page itself, 1 for the largest smaller version, and so on. */
+  readonly overview?: number | undefined;
+}
+
+/** The picture of a page: its size and its place on the earth. */
+export interface TiffPicture {
+  /** The lengths of the page itself, of which there may be overviews. */
+  readonly height: number;
+  readonly width: number;
+  /** The place on the earth, if all selected pages that have one agree. */
+  readonly place: TiffPlace | undefined;
+  /** The scale, offset, unit and description of the elements of each selected page. */
+  readonly values: readonly PageValues[];
+}
+
+/** A file whose directories were read. */
+interface ReadTiff {
+  /** The number of overviews that each selected page has. */
+  readonly overviews: number;
+  /** The selected page, or the first one of several. */
+  readonly picture: TiffPicture;
+  /** The series that is selected. */
+  readonly series: { place: number; series: TiffSeries } | undefined;
+  /** Whether there is a series, but none is selected. */
+  readonly hasSeries: boolean;
+  /**
+   * Makes a shard of pages, or of an overview of each.
+   *
+   * @throws {DamageError} If the tags of a page are damaged.
+   * @throws {RangeError} If a page cannot be in an array, or the pages differ, or have no
+   * such overview.
+   */
+  shardOf(overview: number | undefined): TiffShard;
+}
+
+/**
+ * Reads the directories of a file.
+ *
+ * @param findsSeries Whether a series is selected by default, if the file has one.
+ * @throws {DamageError} If the file is not a TIFF, or its directories are damaged.
+ * @throws {RangeError} If the file does not have the selected pages.
+ */
+export async function readTiff(
+  store: Store,
+  { key, size }: { readonly key: StoreKey; readonly size: number },
+  { page, series: place }: PageSelection,
+  storeOptions: StoreOptions,
+  findsSeries = false,
+): Promise<ReadTiff> {
+  const { pages } = await describeTiff(
+    (range) => readRange(store, key, range, storeOptions),
+    { key, size, page },
+  );
+  const name = `File ${describe(key)}`;
+  const isSeries = page === undefined && (place !== undefined || findsSeries);
+  const series = isSeries ? await readSeries(pages, place, name) : undefined;
+  const selected = series === undefined
+    ? selectPages(pages, page, name)
+    : series.series.pages.map((place) => pages[place]!);
+  const overviews = new Overviews(pages);
+  return {
+    overviews: selected.reduce(
+      (least, picture) => Math.min(least, overviews.of(picture).length),
+      MOST_OVERVIEWS,
+    ),
+    picture: pictureOf(selected),
+    series,
+    hasSeries: series === undefined && selected.length > 1 && hasSeries(pages),
+    shardOf: (overview = 0) => {
+      const shown = selected.map((picture) =>
+        overview === 0 ? picture : overviews.at(picture, overview, name)
+      );
+      return series === undefined
+        ? shardOf(shown, name, key)
+        : seriesShardOf(shown, series.series, name, key);
+    },
+  };
+}
+
+function pictureOf(pages: readonly TiffPage[]): TiffPicture {
+  const [{ axes, shape }] = pages as [TiffPage];
+  const [height = 0, width = 0] = (["y", "x"] as const)
+    .map((axis) => shape[axes.indexOf(axis)] ?? 0);
+  const places = new Map(
+    pages.flatMap(({ place }) =>
+      place === undefined ? [] : [[JSON.stringify(place), place] as const]
+    ),
+  );
+  const [place] = places.size === 1 ? places.values() : [];
+  return { height, width, place, values: pages.map(pageValues) };
+}
+
+/** Reads the pages of a file that are adopted. */
+export async function readShard(
+  store: Store,
+  file: { readonly key: StoreKey; readonly size: number },
+  selection: PageSelection,
+  storeOptions: StoreOptions,
+): Promise<TiffShard> {
+  const tiff = await readTiff(store, file, selection, storeOptions);
+  return tiff.shardOf(selection.overview);
+}
+
+/** The pages of files that are adopted, and their dimensions. */
+export interface FilesSelection extends PageSelection {
+  /** The number of new first dimensions along which each file is one element; `true` for one. */
+  readonly stack?: boolean | number | undefined;
+  /** Whether a series is selected by default, and all overviews of a file, as by `adoptPyramid`. */
+  readonly isPyramid?: boolean | undefined;
+}
+
+/** The names of the dimensions of the array that the pages of a file make; none if there is no such file. */
+export async function dimensionsOfTiff(
+  store: Store,
+  key: StoreKey,
+  { stack = false, isPyramid = false, ...selection }: FilesSelection,
+  options: StoreOptions = {},
+): Promise<readonly string[]> {
+  const size = await readSize(store, key, options);
+  if (size === undefined) return [];
+  const file = { key, size };
+  const tiff = await readTiff(store, file, selection, options, isPyramid);
+  const shard = tiff.shardOf(selection.overview);
+  return stacked(shard, stack).dimensionNames;
+}
+
+/** The number of bits of an encoded selection that hold the page, or the series. */
+const PAGE_BITS = 22;
+/** The bit by which the other bits are the number of a series. */
+const SERIES_BIT = 2 ** (PAGE_BITS - 1);
+/** The greatest page, series and overview that {@linkcode encodeSelection} can encode. */
+export const MOST_PAGES = SERIES_BIT - 2;
+export const MOST_SERIES = SERIES_BIT - 1;
+export const MOST_OVERVIEWS = 2 ** (32 - PAGE_BITS) - 1;
+
+/** Encodes a selection as a number below 2^32, for the record of a file. */
+export function encodeSelection(
+  { page = -1, series, overview = 0 }: PageSelection,
+): number {
+  const pages = series === undefined ? page + 1 : SERIES_BIT + series;
+  return pages + overview * 2 ** PAGE_BITS;
+}
+
+/** Decodes the number of {@linkcode encodeSelection}. */
+export function decodeSelection(contents: number): PageSelection {
+  const pages = contents % 2 ** PAGE_BITS;
+  const overview = Math.floor(contents / 2 ** PAGE_BITS);
+  if (pages >= SERIES_BIT) return { series: pages - SERIES_BIT, overview };
+  return { ...pages > 0 && { page: pages - 1 }, overview };
+}
+
+/**
+ * Selects a page of a file, or all that are pictures.
+ *
+ * @param name The file, for messages.
+ * @throws {RangeError} If the file does not have them.
+ */
+function selectPages(
+  pages: readonly TiffPage[],
+  page: number | undefined,
+  name: string,
+): readonly TiffPage[] {
+  const selected = page === undefined ? picturesOf(pages) : [pages[page]];
+  if (selected.length > 0 && selected[0] !== undefined) {
+    return selected as TiffPage[];
+  }
+  throw new RangeError(
+    page === undefined
+      ? `${name} has no page that is a picture of its own, among ${pages.length}: choose one by the option "page"`
+      : `${name} has no page ${page}, since it has ${pages.length}`,
+  );
+}
+
+/** The pages that are pictures: those of the chain, or if there are none, those of sub-directories, or a single page of any kind. */
+function picturesOf(pages: readonly TiffPage[]): TiffPage[] {
+  const pictures = pages.filter(({ kind }) => kind === "image");
+  const inChain = pictures.filter(({ parent }) => parent === undefined);
+  if (inChain.length > 0) return inChain;
+  return pictures.length > 0 || pages.length > 1 ? pictures : [...pages];
+}
+
+/** The smaller versions of the pages of a file. */
+class Overviews {
+  readonly #pages: readonly TiffPage[];
+  readonly #places: ReadonlyMap<TiffPage, number>;
+  /** The sub-directories of pages that are no masks, by the places of the pages. */
+  readonly #children = new Map<number, TiffPage[]>();
+  /** The runs of pictures in the chain of pages, by the places of their pages. */
+  readonly #runs = new Map<number, PictureRun>();
+
+  constructor(pages: readonly TiffPage[]) {
+    this.#pages = pages;
+    this.#places = new Map(pages.map((page, i) => [page, i]));
+    let run: PictureRun | undefined;
+    for (const [place, page] of pages.entries()) {
+      const { kind, parent } = page;
+      if (parent !== undefined) {
+        if (kind === "mask") continue;
+        const children = this.#children.get(parent);
+        if (children === undefined) this.#children.set(parent, [page]);
+        else children.push(page);
+      } else if (kind === "image") {
+        const isNext = run !== undefined && run.followers.length === 0 &&
+          run.first + run.count === place &&
+          isSameList(pages[place - 1]!.shape, page.shape);
+        if (isNext) run!.count++;
+        else run = { first: place, count: 1, followers: [] };
+      } else if (kind === "overview") run?.followers.push(page);
+      if (parent === undefined && run !== undefined) this.#runs.set(place, run);
+    }
+  }
+
+  /** The smaller versions of a page, the largest first. */
+  of(picture: TiffPage): TiffPage[] {
+    const place = this.#places.get(picture)!;
+    const own = this.#children.get(place) ?? [];
+    return [...own, ...this.#inChain(place)]
+      .sort((a, b) => areaOf(b) - areaOf(a));
+  }
+
+  /**
+   * Returns a smaller version of a page.
+   *
+   * @param name The file, for messages.
+   * @throws {RangeError} If there is none.
+   */
+  at(picture: TiffPage, overview: number, name: string): TiffPage {
+    const overviews = this.of(picture);
+    const found = overviews[overview - 1];
+    if (found !== undefined) return found;
+    throw new RangeError(
+      `${name} has no overview ${overview} of page ${
+        this.#pages.indexOf(picture)
+      }, since it has ${overviews.length}`,
+    );
+  }
+
+  /**
+   * The smaller versions of a page that follow it in the chain. Several pictures one after
+   * another may have overviews after all of them: one of each for each size.
+   */
+  #inChain(place: number): readonly TiffPage[] {
+    const run = this.#runs.get(place);
+    if (run === undefined) return [];
+    const isPicture = place < run.first + run.count;
+    if (!isPicture) {
+      return run.followers.filter((page) => this.#places.get(page)! > place);
+    }
+    if (run.count === 1) return run.followers;
+    run.sizes ??= sizesOf(run);
+    return run.sizes.map((pages) => pages[place - run.first]!);
+  }
+}
+
+/** Pictures of one shape that follow each other in the chain of pages. */
+interface PictureRun {
+  readonly first: number;
+  count: number;
+  /** The overviews up to the next picture. */
+  readonly followers: TiffPage[];
+  /** The overviews of each size of which there is one for each picture. */
+  sizes?: TiffPage[][];
+}
+
+/** The overviews of each size of which there is one for each picture of a run. */
+function sizesOf({ followers, count }: PictureRun): TiffPage[][] {
+  const sizes = new Map<string, TiffPage[]>();
+  for (const page of followers) {
+    const size = `${page.shape}`;
+    const pages = sizes.get(size);
+    if (pages === undefined) sizes.set(size, [page]);
+    else pages.push(page);
+  }
+  return [...sizes.values()].filter(({ length }) => length === count);
+}
+
+function areaOf({ shape }: TiffPage): number {
+  return shape.reduce((product, length) => product * length, 1);
+}

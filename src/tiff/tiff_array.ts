@@ -1,0 +1,308 @@
+import { describe, describeAll } from "../errors/mod.ts";
+import { type ArrayMetadata, isMembers } from "../metadata/mod.ts";
+import { joinBytes, numberToHalf } from "../runtime/mod.ts";
+import type { ShardLayout } from "../shards/mod.ts";
+import { parseShardFiles } from "../arrays/mod.ts";
+import { type TileEncoding, tileEncoding } from "./tiff_codecs.ts";
+import type { TiffOptions } from "./tiff_options.ts";
+
+/** An array whose shards can be TIFF files. All shapes are in elements. */
+export interface TiffArray extends TileEncoding, TiffDataType {
+  readonly shape: readonly number[];
+  readonly shardShape: readonly number[];
+  readonly gridShape: readonly number[];
+  /** The shape of inner chunks, which are the tiles. */
+  readonly tileShape: readonly number[];
+  readonly layout: ShardLayout;
+  /** Whether a record of the file lies before the index in the part of the index. */
+  readonly hasRecord: boolean;
+  readonly axes: Axes;
+  /** The value of the tag SampleFormat. */
+  readonly sampleFormat: number;
+  /** Whether the first three bands are red, green and blue. */
+  readonly isRgb: boolean;
+  readonly fillValue: unknown;
+  /** The fill value as an element in the byte order of the array. */
+  readonly fillBytes: Uint8Array;
+}
+
+/** The dimensions of an array by their meaning. */
+export interface Axes {
+  readonly y: number;
+  readonly x: number;
+  readonly bands?: number;
+  /** Dimensions whose elements are pages of a file. */
+  readonly pages: readonly number[];
+}
+
+const SAMPLE_FORMATS: Readonly<Record<string, number>> = {
+  bool: 1,
+  uint: 1,
+  int: 2,
+  float: 3,
+  complex: 6,
+};
+
+const DATA_TYPES: readonly string[] = [
+  "bool",
+  ...[8, 16, 32, 64].map((bits) => `uint${bits}`),
+  ...[8, 16, 32, 64].map((bits) => `int${bits}`),
+  ...[16, 32, 64].map((bits) => `float${bits}`),
+  ...[64, 128].map((bits) => `complex${bits}`),
+];
+
+/** A data type that TIFF has. */
+export interface TiffDataType {
+  readonly kind: string;
+  readonly bits: number;
+}
+
+/**
+ * Parses a data type.
+ *
+ * @throws {RangeError} If TIFF does not have it.
+ */
+export function parseDataType(dataType: unknown): TiffDataType {
+  if (!DATA_TYPES.includes(dataType as string)) {
+    // Data types with a configuration have a name as well.
+    const name = isMembers(dataType) ? dataType.name : dataType;
+    throw new RangeError(
+      `Expected one of the data types that TIFF has, ${
+        describeAll(DATA_TYPES)
+      }, found ${describe(name)}`,
+    );
+  }
+  const [, kind, digits = 8] = /^([a-z]+)(\d+)?$/.exec(dataType as string)!;
+  return { kind: kind!, bits: Number(digits) };
+}
+
+/**
+ * Parses the metadata of an array whose shards are to be TIFF files.
+ *
+ * @throws {MetadataError} If the metadata is not valid.
+ * @throws {RangeError} If TIFF cannot hold such shards.
+ */
+export function parseTiffArray(
+  document: unknown,
+  { bands, colors }: TiffOptions,
+): TiffArray {
+  const { innerShape: tileShape, ...files } = parseShardFiles(document, {
+    name: "TIFF",
+    pieces: "tiles",
+  });
+  const { array, layout, innerCodecs, hasRecord } = files;
+  const { metadata, chunk: { shape: shardShape }, gridShape } = array;
+  const { shape, data_type, fill_value } = metadata;
+  const { kind, bits } = parseDataType(data_type);
+  const axes = axesOf(metadata, bands);
+  assertTiles(tileShape, shape, axes);
+  const encoding = tileEncoding(innerCodecs, {
+    bits,
+    isFloat: kind === "float",
+    isComplex: kind === "complex",
+    xAxis: axes.x,
+    rank: shape.length,
+  });
+  return {
+    ...encoding,
+    shape,
+    shardShape,
+    gridShape,
+    tileShape,
+    layout,
+    hasRecord,
+    axes,
+    kind,
+    bits,
+    sampleFormat: SAMPLE_FORMATS[kind]!,
+    isRgb: colors === "rgb" || colors === "auto" && hasColors(metadata, axes),
+    fillValue: fill_value,
+    fillBytes: elementBytes(kind, bits, fill_value, encoding.isLittleEndian),
+  };
+}
+
+/** The names of dimensions that are bands wherever they are, and of those that are bands behind y and x. */
+const [BANDS, SAMPLES] = [
+  /^(?:bands?|wavelengths?|spectral)$/i,
+  /^(?:c|channels?|bands?|rgba?|samples?|components?|wavelengths?|spectral)$/i,
+];
+/** The most bands, whose number has 16 bits. */
+const MOST_BANDS = 0xffff;
+/** The numbers of bands of pictures in colors. */
+const COLORS = [3, 4];
+
+/** The place of the bands where the options leave it open. */
+function placeOfBands(
+  { shape, dimension_names }: ArrayMetadata,
+): "first" | "last" | undefined {
+  const rank = shape.length;
+  if (rank < 3) return undefined;
+  const isBands = (axis: number, names: RegExp) =>
+    names.test(dimension_names?.[axis] ?? "") && shape[axis]! <= MOST_BANDS;
+  if (isBands(rank - 1, SAMPLES)) return "last";
+  if (isBands(rank - 3, BANDS)) return "first";
+  const hasNames = dimension_names?.some((name) => name !== null);
+  if (hasNames || rank !== 3) return undefined;
+  const [first, , end] = shape.map((length) => COLORS.includes(length));
+  return end ? "last" : first ? "first" : undefined;
+}
+
+/** Whether the bands of a picture are its colors, as its last dimension suggests. */
+function hasColors(
+  { shape, data_type }: ArrayMetadata,
+  { bands, x }: Axes,
+): boolean {
+  return bands === x + 1 && COLORS.includes(shape[bands]!) &&
+    ["uint8", "uint16"].includes(data_type as string);
+}
+
+/**
+ * Finds the meanings of the dimensions of an array.
+ *
+ * @throws {RangeError} If the array has too few dimensions.
+ */
+export function axesOf(
+  metadata: ArrayMetadata,
+  place: TiffOptions["bands"],
+): Axes {
+  const { shape } = metadata;
+  const bands = place === "auto" ? placeOfBands(metadata) : place;
+  const rank = shape.length;
+  const needed = bands === undefined ? 2 : 3;
+  if (rank < needed) {
+    throw new RangeError(
+      `Expected an array of at least ${needed} dimensions${
+        bands === undefined ? "" : `, as bands: "${bands}" needs them`
+      }, found ${rank}`,
+    );
+  }
+  const x = bands === "last" ? rank - 2 : rank - 1;
+  const count = bands ? shape[bands === "last" ? rank - 1 : rank - 3]! : 1;
+  if (count > MOST_BANDS) {
+    throw new RangeError(
+      `Expected at most ${MOST_BANDS} bands, found ${count}: leave out bands: "${bands}" to store them as pages`,
+    );
+  }
+  const before = bands === "first" ? x - 2 : x - 1;
+  return {
+    y: x - 1,
+    x,
+    ...bands && { bands: bands === "last" ? rank - 1 : x - 2 },
+    pages: Array.from({ length: before }, (_, i) => i),
+  };
+}
+
+/** Refuses inner chunks that are not tiles of one picture. */
+function assertTiles(
+  tileShape: readonly number[],
+  shape: readonly number[],
+  { y, x, bands, pages }: Axes,
+): void {
+  if ([y, x].some((axis) => tileShape[axis]! % 16 !== 0)) {
+    throw new RangeError(
+      `Expected inner chunks with multiples of 16 elements along the dimensions ${y} and ${x}, as tiles of TIFF have, found the shape ${
+        describe(tileShape)
+      }`,
+    );
+  }
+  const thick = [...pages, ...bands === x - 2 ? [bands] : []]
+    .find((axis) => tileShape[axis] !== 1);
+  if (thick !== undefined) {
+    throw new RangeError(
+      `Expected inner chunks of one element along dimension ${thick}, since a tile of TIFF holds one ${
+        thick === bands ? "band" : "page"
+      }, found the shape ${describe(tileShape)}`,
+    );
+  }
+  if (bands === x + 1 && tileShape[bands] !== Math.max(1, shape[bands]!)) {
+    throw new RangeError(
+      `Expected inner chunks with all ${
+        shape[bands]
+      } bands along dimension ${bands}, found the shape ${
+        describe(tileShape)
+      }: store bands in a dimension of their own before y and x, with bands: "first", to have each in tiles of its own`,
+    );
+  }
+}
+
+/**
+ * Encodes a fill value, as `zarr.json` or `arrayMetadata` has it.
+ *
+ * @param kind `"int"`, `"uint"`, `"float"`, `"complex"` or `"bool"`.
+ * @throws {RangeError} If the value is not one of the data type.
+ */
+export function elementBytes(
+  kind: string,
+  bits: number,
+  value: unknown,
+  isLittleEndian: boolean,
+): Uint8Array {
+  // GDAL writes arrays without a fill value, whose absent elements are zeros.
+  if (value === null || value === undefined) return new Uint8Array(bits / 8);
+  if (kind === "complex") {
+    const parts = Array.isArray(value) && value.length === 2 ? value : [];
+    const half = (part: unknown) =>
+      elementBytes("float", bits / 2, part, isLittleEndian);
+    if (parts.length === 2) return joinBytes(parts.map(half));
+  }
+  const bytes = new Uint8Array(8);
+  const view = new DataView(bytes.buffer);
+  const pattern = bitsOf(kind, bits, value);
+  view.setBigUint64(0, pattern << BigInt(64 - bits));
+  const element = bytes.slice(0, bits / 8);
+  return isLittleEndian ? element.reverse() : element;
+}
+
+function bitsOf(kind: string, bits: number, value: unknown): bigint {
+  const pattern = kind === "float"
+    ? floatPattern(bits, value)
+    : kind === "bool"
+    ? booleanPattern(value)
+    : kind === "complex"
+    ? undefined
+    : integerPattern(kind, bits, value);
+  if (pattern !== undefined) return pattern;
+  throw new RangeError(
+    `Expected a fill value of the data type "${kind}${
+      kind === "bool" ? "" : bits
+    }", found ${describe(value)}`,
+  );
+}
+
+function booleanPattern(value: unknown): bigint | undefined {
+  return typeof value === "boolean" ? BigInt(value) : undefined;
+}
+
+function integerPattern(
+  kind: string,
+  bits: number,
+  value: unknown,
+): bigint | undefined {
+  // The document keeps the digits of an integer that no `number` can hold.
+  const { rawJSON } = Object(value);
+  const isInteger = typeof value === "bigint" || Number.isInteger(value) ||
+    typeof rawJSON === "string" && /^-?\d+$/.test(rawJSON);
+  if (!isInteger) return undefined;
+  const number = BigInt(rawJSON ?? value);
+  const fit = kind === "int" ? BigInt.asIntN : BigInt.asUintN;
+  return fit(bits, number) === number
+    ? BigInt.asUintN(bits, number)
+    : undefined;
+}
+
+function floatPattern(bits: number, value: unknown): bigint | undefined {
+  if (typeof value === "number") return floatBits(bits, value);
+  if (typeof value !== "string") return undefined;
+  const isBits = /^0x[0-9a-f]+$/i.test(value) && value.length === 2 + bits / 4;
+  if (isBits) return BigInt(value);
+  const isSpecial = ["NaN", "Infinity", "-Infinity"].includes(value);
+  return isSpecial ? floatBits(bits, Number(value)) : undefined;
+}
+
+function floatBits(bits: number, value: number): bigint {
+  const view = new DataView(new ArrayBuffer(8));
+  if (bits === 64) view.setFloat64(0, value);
+  else if (bits === 32) view.setFloat32(0, value);
+  else view.setUint16(0, numberToHalf(value));
+  return view.getBigUint64(0) >> BigInt(64 - bits);
+}

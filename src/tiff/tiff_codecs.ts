@@ -1,0 +1,461 @@
+/** The codecs of Zarr for the tiles of a TIFF, and the compressions of TIFF for codecs of Zarr. */
+import { namedCodec } from "../codecs/mod.ts";
+import { describe, describeAll } from "../errors/mod.ts";
+import {
+  isWhole,
+  type NamedConfiguration,
+  parseExtension,
+} from "../metadata/mod.ts";
+import { encodeBase64 } from "../runtime/mod.ts";
+import {
+  CONVERT,
+  PageDamage,
+  PageProblem,
+  type TiffPage,
+} from "./tiff_page.ts";
+import type { PageTags } from "./tiff_tags.ts";
+
+/** The encoding of the bytes of a tile in TIFF. */
+export interface TileEncoding {
+  /** The value of the tag Compression. */
+  readonly compression: number;
+  /** The value of the tag Predictor: 1 for none, 2 for differences, 3 for floating point. */
+  readonly predictor: 1 | 2 | 3;
+  readonly isLittleEndian: boolean;
+}
+
+/** The values of the tag Compression. */
+export const COMPRESSION = {
+  none: 1,
+  lzw: 5,
+  jpeg: 7,
+  deflate: 8,
+  /** The code of deflate from before the standard. */
+  oldDeflate: 32946,
+  packBits: 32773,
+  zstd: 50000,
+} as const;
+
+const COMPRESSIONS: Readonly<Record<string, number>> = {
+  zlib: COMPRESSION.deflate,
+  "numcodecs.zlib": COMPRESSION.deflate,
+  imagecodecs_zlib: COMPRESSION.deflate,
+  imagecodecs_deflate: COMPRESSION.deflate,
+  zstd: COMPRESSION.zstd,
+  "numcodecs.zstd": COMPRESSION.zstd,
+  imagecodecs_zstd: COMPRESSION.zstd,
+  imagecodecs_lzw: COMPRESSION.lzw,
+  imagecodecs_packbits: COMPRESSION.packBits,
+};
+
+const PREDICTORS: Readonly<Record<string, 2 | 3>> = {
+  imagecodecs_delta: 2,
+  imagecodecs_floatpred: 3,
+};
+
+/** The names of the codecs that TIFF has, without `bytes`. */
+export const TIFF_CODECS: readonly string[] = [
+  ...Object.keys(COMPRESSIONS),
+  ...Object.keys(PREDICTORS),
+];
+
+/** Advice for codecs that resemble those of TIFF. */
+const ADVICE: Readonly<Record<string, string>> = {
+  gzip: ': use "numcodecs.zlib", which compresses the same way',
+  "numcodecs.gzip": ': use "numcodecs.zlib", which compresses the same way',
+  crc32c: ": leave it out, or store the checksums elsewhere",
+  packbits:
+    ', since it packs booleans: use "imagecodecs_packbits" for the compression PackBits',
+};
+
+/**
+ * Finds the compression and the predictor that TIFF has for the codecs of inner chunks.
+ *
+ * @param bits The size of an element.
+ * @param isFloat Whether elements are floating-point numbers.
+ * @param isComplex Whether elements are complex numbers.
+ * @param xAxis The dimension along a row of a picture.
+ * @param rank The number of dimensions.
+ * @throws {RangeError} If TIFF has no equivalent of a codec.
+ */
+export function tileEncoding(
+  codecs: readonly unknown[],
+  { bits, isFloat, isComplex = false, xAxis, rank }: {
+    bits: number;
+    isFloat: boolean;
+    isComplex?: boolean;
+    xAxis: number;
+    rank: number;
+  },
+): TileEncoding {
+  const parsed = codecs.map((codec) => parseExtension(codec, "codec"));
+  const place = parsed.findIndex(({ name }) => name === "bytes");
+  const [predicting, ...before] = parsed.slice(0, Math.max(place, 0));
+  const [compressing, ...after] = parsed.slice(place + 1);
+  const unknown = place < 0
+    ? parsed.find(({ name }) => !(name in COMPRESSIONS || name in PREDICTORS))
+    : [
+      ...predicting && !Object.hasOwn(PREDICTORS, predicting.name)
+        ? [predicting]
+        : [],
+      ...before,
+      ...compressing && !Object.hasOwn(COMPRESSIONS, compressing.name)
+        ? [compressing]
+        : [],
+      ...after,
+    ][0];
+  if (unknown !== undefined || place < 0) {
+    throw new RangeError(
+      `Expected inner chunks with the codec "bytes", maybe one of ${
+        describeAll(Object.keys(PREDICTORS))
+      } before it, and maybe one of ${
+        describeAll(Object.keys(COMPRESSIONS))
+      } after it, found ${describe(parsed.map(({ name }) => name))}${
+        unknown === undefined
+          ? ""
+          : `: TIFF has no ${describe(unknown.name)} there${
+            ADVICE[unknown.name] ?? ""
+          }`
+      }`,
+    );
+  }
+  const { endian } = parsed[place]!.configuration;
+  if (bits > 8 && endian !== "little" && endian !== "big") {
+    throw new RangeError(
+      `Expected the codec "bytes" with endian "little" or "big", found ${
+        describe(endian)
+      }`,
+    );
+  }
+  const isLittleEndian = bits === 8 || endian === "little";
+  const predictor = predicting ? PREDICTORS[predicting.name]! : 1;
+  if (predicting) assertPredictor(predicting.configuration, { xAxis, rank });
+  if (predictor === 3 && !(isFloat && isLittleEndian)) {
+    throw new RangeError(
+      'Expected floating-point numbers in the byte order "little" for the codec "imagecodecs_floatpred", which orders bytes itself',
+    );
+  }
+  if (predictor > 1 && isComplex) {
+    throw new RangeError(
+      `Expected no predictor for complex numbers, as TIFF has none, found ${
+        describe(predicting!.name)
+      }`,
+    );
+  }
+  const compression = compressing
+    ? COMPRESSIONS[compressing.name]!
+    : COMPRESSION.none;
+  if (compressing?.configuration.raw === true) {
+    throw new RangeError(
+      `Expected the codec ${
+        describe(compressing.name)
+      } with raw: false, since TIFF has the header of zlib, found true`,
+    );
+  }
+  const isPredicted = ([
+    COMPRESSION.lzw,
+    COMPRESSION.deflate,
+    COMPRESSION.zstd,
+  ] as number[]).includes(compression);
+  if (predictor > 1 && !isPredicted) {
+    throw new RangeError(
+      `Expected one of the codecs "numcodecs.zlib", "zstd" and "imagecodecs_lzw" with the predictor ${
+        describe(predicting!.name)
+      }, since TIFF readers ignore predictors otherwise, found ${
+        describe(compressing?.name ?? "no compression")
+      }`,
+    );
+  }
+  return { compression, predictor, isLittleEndian };
+}
+
+/** Codecs that do not compress. */
+const NOT_COMPRESSING =
+  /^(?:bytes|transpose|reshape|crc32c?|(?:numcodecs\.)?(?:shuffle|delta|bitround|quantize|adler32|crc32c?|fletcher32|jenkins_lookup3)|imagecodecs_(?:delta|floatpred))$/;
+
+/**
+ * The codec of TIFF that compresses most like a codec.
+ *
+ * @returns `undefined` for a codec that does not compress.
+ */
+export function equivalentOf(
+  { name, configuration = {} }: NamedConfiguration,
+): NamedConfiguration | undefined {
+  if (NOT_COMPRESSING.test(name)) return undefined;
+  if (Object.hasOwn(COMPRESSIONS, name) && configuration.raw !== true) {
+    return { name, configuration };
+  }
+  const { level, clevel, cname } = configuration;
+  const isZlib = /(?:^|\.|_)(?:gzip|zlib|deflate)$/.test(name) ||
+    cname === "zlib";
+  if (isZlib) {
+    return namedCodec("zlib", { level: levelOf(level ?? clevel, 9) });
+  }
+  // Blosc, lz4, bz2, lzma, pcodec, zfpy and codecs that are not known.
+  return namedCodec("zstd", {
+    level: cname === "zstd" ? levelOf(clevel, 9) : undefined,
+  });
+}
+
+function levelOf(level: unknown, most: number): number | undefined {
+  return isWhole(level) && level <= most ? level : undefined;
+}
+
+function assertPredictor(
+  { axis = -1, dist = 1 }: Record<string, unknown>,
+  { xAxis, rank }: { xAxis: number; rank: number },
+): void {
+  if ((axis === xAxis || axis === xAxis - rank) && dist === 1) return;
+  throw new RangeError(
+    `Expected a predictor along the rows of a picture, with axis ${
+      xAxis - rank
+    } and dist 1, found axis ${describe(axis)} and dist ${describe(dist)}`,
+  );
+}
+
+/** The names of compressions that have no codec here. */
+const OTHER_COMPRESSIONS: Readonly<Record<number, string>> = {
+  2: "CCITT",
+  3: "CCITT T.4",
+  4: "CCITT T.6",
+  6: "old-style JPEG",
+  33003: "JPEG 2000",
+  33005: "JPEG 2000",
+  34712: "JPEG 2000",
+  34887: "LERC",
+  34925: "LZMA",
+  50001: "WebP",
+  50002: "JPEG XL",
+  52546: "JPEG XL",
+};
+/** The data types of GDAL that hold all numbers of a kind, as far as Zarr has data types for them. */
+const WIDER: Readonly<Record<string, string>> = {
+  uint: "UInt32",
+  int: "Int32",
+  float: "Float32",
+  complex: "CFloat64",
+  "complex int": "CFloat64",
+};
+const DEFLATE_CODES: readonly number[] = [
+  COMPRESSION.deflate,
+  COMPRESSION.oldDeflate,
+];
+
+/** The kinds of numbers by the values of SampleFormat. */
+const KINDS: Readonly<Record<number, string>> = {
+  1: "uint",
+  2: "int",
+  3: "float",
+  4: "uint", // Undefined data.
+  6: "complex",
+};
+const DATA_TYPES =
+  /^(?:u?int(?:8|16|32|64)|float(?:16|32|64)|complex(?:64|128))$/;
+
+/**
+ * The data type of a page by its Zarr name.
+ *
+ * @throws {PageProblem} If Zarr has none for it.
+ */
+export function dataTypeOf(tags: PageTags): string {
+  const bits = tags.same("bitsPerSample", 1);
+  const format = tags.same("sampleFormat", 1);
+  if (bits === undefined || format === undefined) {
+    throw new PageProblem(
+      `its bands have different data types, BitsPerSample ${
+        tags.list("bitsPerSample")
+      } and SampleFormat ${
+        tags.list("sampleFormat") ?? 1
+      }: store them in files of their own`,
+    );
+  }
+  const packed = packedBits(tags);
+  if (packed !== undefined) {
+    return packed < 8 ? "uint8" : packed < 16 ? "uint16" : "uint32";
+  }
+  const kind = KINDS[format] ?? "complex int";
+  const name = `${kind}${bits}`;
+  if (DATA_TYPES.test(name)) return name;
+  const wider = WIDER[kind];
+  // Without NBITS, GDAL keeps the number of bits.
+  throw new PageProblem(
+    `it has elements of ${bits} bits (SampleFormat ${format}), for which Zarr has no data type: convert the file, such as by gdal_translate -ot ${wider}${
+      wider!.startsWith("C") ? "" : " -co NBITS=32"
+    }`,
+  );
+}
+
+/** The number of bits of unsigned integers that lie in rows without gaps; `undefined` for other elements. */
+export function packedBits(tags: PageTags): number | undefined {
+  const bits = tags.number("bitsPerSample", 1);
+  const isUint = KINDS[tags.number("sampleFormat", 1)] === "uint";
+  // Programs read 24 bits in different byte orders.
+  const isPacked = isUint && Number.isInteger(bits) && bits > 0 && bits < 32 &&
+    bits % 8 !== 0;
+  return isPacked ? bits : undefined;
+}
+
+/**
+ * The codecs of a tile in the terms of Zarr.
+ *
+ * @param shape The dimensions of the page.
+ * @throws {PageProblem} If there are no such codecs.
+ */
+export function codecsOf(
+  tags: PageTags,
+  dataType: string,
+  isLittleEndian: boolean,
+  { axes, tileShape }: Pick<TiffPage, "axes" | "tileShape">,
+): NamedConfiguration[] {
+  const fillOrder = tags.number("fillOrder", 1);
+  if (fillOrder !== 1) {
+    throw new PageProblem(
+      `it has the lowest bit of each byte first (FillOrder ${fillOrder}): ${CONVERT}`,
+    );
+  }
+  if (tags.number("compression", 1) === COMPRESSION.jpeg) {
+    return [jpegOf(tags, dataType)];
+  }
+  if (tags.number("photometric", 1) === YCBCR && isSubsampled(tags)) {
+    throw new PageProblem(
+      `it has colors in YCbCr with fewer elements than pixels: ${CONVERT}`,
+    );
+  }
+  const predictor = predictorOf(
+    tags,
+    dataType,
+    axes.at(-1) === "band" ? -2 : -1,
+  );
+  const bitspersample = packedBits(tags);
+  if (bitspersample !== undefined) {
+    const runlen = tileShape.slice(axes.indexOf("x"))
+      .reduce((product, n) => product * n, 1);
+    return [
+      {
+        name: "imagecodecs_packints",
+        configuration: { bitspersample, runlen },
+      },
+      ...compressorsOf(tags),
+    ];
+  }
+  // Predictor 3 orders bytes itself.
+  const isLittle = isLittleEndian || predictor?.name === FLOATPRED;
+  return [
+    ...predictor ? [predictor] : [],
+    dataType.endsWith("int8") ? { name: "bytes" } : {
+      name: "bytes",
+      configuration: { endian: isLittle ? "little" : "big" },
+    },
+    ...compressorsOf(tags),
+  ];
+}
+
+/** The most bytes of tables for JPEG; all that there can be take less than 2 KiB. */
+const LONGEST_TABLES = 2 ** 14;
+/** The most bands of a JPEG that is decoded. */
+const MOST_JPEG_BANDS = 4;
+/** The value of PhotometricInterpretation for colors in YCbCr. */
+const YCBCR = 6;
+const FLOATPRED = "imagecodecs_floatpred";
+
+/** The codec of JPEG, which converts only colors in YCbCr, as libtiff does. */
+function jpegOf(tags: PageTags, dataType: string): NamedConfiguration {
+  const bits = tags.number("bitsPerSample", 1);
+  if (dataType !== "uint8" || bits !== 8) {
+    throw new PageProblem(
+      `it is compressed by JPEG, which is for elements of uint8 and not of ${
+        bits % 8 === 0 ? dataType : `${bits} bits`
+      }: ${CONVERT}`,
+    );
+  }
+  const isPlanar = tags.number("planarConfiguration", 1) === 2;
+  const bands = tags.number("samplesPerPixel", 1);
+  const samples = isPlanar ? 1 : bands;
+  const isYcbcr = tags.number("photometric", 1) === YCBCR;
+  if (isYcbcr && isPlanar && bands > 1 && isSubsampled(tags)) {
+    throw new PageProblem(
+      `it has planes of colors in YCbCr with fewer elements than pixels: ${CONVERT}`,
+    );
+  }
+  if (samples > MOST_JPEG_BANDS || isYcbcr && ![1, 3].includes(samples)) {
+    throw new PageProblem(
+      `it is compressed by JPEG with ${samples} bands${
+        isYcbcr ? " in YCbCr" : `, where ${MOST_JPEG_BANDS} are the most`
+      }: ${CONVERT}`,
+    );
+  }
+  const colors = samples === 1 || samples === 2
+    ? {}
+    : samples === 4
+    ? { colorspace_jpeg: "CMYK", colorspace_data: "CMYK" }
+    : { colorspace_jpeg: isYcbcr ? "YCbCr" : "RGB", colorspace_data: "RGB" };
+  const tables = tags.list("jpegTables");
+  if (tables !== undefined && tables.length > LONGEST_TABLES) {
+    throw new PageDamage(
+      `it has tables of ${tables.length} bytes for JPEG, where ${LONGEST_TABLES} are the most: ${CONVERT}`,
+    );
+  }
+  return {
+    name: "imagecodecs_jpeg",
+    configuration: {
+      ...tables && { tables: encodeBase64(tables) },
+      ...colors,
+    },
+  };
+}
+
+function isSubsampled(tags: PageTags): boolean {
+  return (tags.list("ycbcrSubsampling") ?? [2, 2]).some((n) => n > 1);
+}
+
+function compressorsOf(tags: PageTags): NamedConfiguration[] {
+  const code = tags.number("compression", 1);
+  if (code === COMPRESSION.none) return [];
+  if (DEFLATE_CODES.includes(code)) {
+    return [{ name: "numcodecs.zlib", configuration: { level: 6 } }];
+  }
+  if (code === COMPRESSION.zstd) {
+    return [{ name: "zstd", configuration: { level: 0, checksum: false } }];
+  }
+  if (code === COMPRESSION.lzw) {
+    return [{ name: "imagecodecs_lzw", configuration: {} }];
+  }
+  if (code === COMPRESSION.packBits) {
+    return [{ name: "imagecodecs_packbits", configuration: {} }];
+  }
+  throw new PageProblem(
+    `it is compressed by ${
+      OTHER_COMPRESSIONS[code] ?? "an unknown method"
+    } (Compression ${code}), for which there is no codec: ${CONVERT}`,
+  );
+}
+
+function predictorOf(
+  tags: PageTags,
+  dataType: string,
+  axis: -1 | -2,
+): NamedConfiguration | undefined {
+  const predictor = tags.number("predictor", 1);
+  if (predictor === 1) return undefined;
+  const compression = tags.number("compression", 1);
+  const isPredicted = compression === COMPRESSION.lzw ||
+    compression === COMPRESSION.zstd || DEFLATE_CODES.includes(compression);
+  if (!isPredicted) {
+    throw new PageProblem(
+      `it has the predictor ${predictor} with the compression ${compression}, which some programs apply and others do not: ${CONVERT}`,
+    );
+  }
+  const configuration = { axis };
+  const isPacked = packedBits(tags) !== undefined;
+  if (predictor === 2 && !dataType.startsWith("complex") && !isPacked) {
+    return { name: "imagecodecs_delta", configuration };
+  }
+  if (predictor === 3 && dataType.startsWith("float")) {
+    return { name: FLOATPRED, configuration };
+  }
+  throw new PageProblem(
+    `it has the predictor ${predictor} for elements of ${
+      isPacked ? `${packedBits(tags)} bits` : dataType
+    }, for which there is no codec: ${CONVERT}`,
+  );
+}

@@ -1,0 +1,304 @@
+import { encodeStored } from "../codecs/mod.ts";
+import { describe } from "../errors/mod.ts";
+import type { ArrayMetadata } from "../metadata/mod.ts";
+import type { ShardContainer, ShardIndex } from "../shards/mod.ts";
+import { assertShardInGrid, withFileRecord } from "../arrays/mod.ts";
+import { tagsOf } from "./georeference.ts";
+import { assertOme, omeXml } from "./ome_xml.ts";
+import { parseTiffArray, type TiffArray } from "./tiff_array.ts";
+import { COMPRESSION } from "./tiff_codecs.ts";
+import {
+  encodeDirectories,
+  encodeHeader,
+  even,
+  headerSize,
+  numberText,
+  pageFields,
+  type PageOptions,
+  pictureOf,
+  resolveTiles,
+  type TiffFormat,
+  type Tile,
+  tilePlaces,
+} from "./directory_writer.ts";
+import { assertTiffOptions, type TiffOptions } from "./tiff_options.ts";
+
+/** The most bytes of a classic TIFF, whose offsets have 32 bits. */
+const MOST_CLASSIC = 2 ** 32 - 1;
+/** Room for what an alignment adds before the first inner chunk. */
+const MARGIN = 2 ** 24;
+/** The extent of an absent tile that takes no bytes. */
+const SPARSE: Tile = { offset: 0, length: 0 };
+
+/**
+ * Makes each shard of an array a complete TIFF file, whose tiles are the inner chunks.
+ * Pass the result to `setSharded` as `container`. At the edge of the array, the picture
+ * ends where the array ends.
+ *
+ * The array has the codec `sharding_indexed` with its index at the end, and inner
+ * chunks of whole multiples of 16 elements along y and x, the last two dimensions.
+ * The index comes after the TIFF in the same object, or in a part of its own: `parts:
+ * ["", ".index"]`. Of the codecs, `bytes` with either byte order, `numcodecs.zlib`,
+ * `zlib`, `zstd`, `imagecodecs_lzw` and `imagecodecs_packbits` have equivalents in
+ * TIFF, as have the predictors `imagecodecs_delta` and `imagecodecs_floatpred`.
+ *
+ * Other dimensions are pages, or bands by the option `bands`. Inner chunks have one element
+ * along them, except that a last dimension of bands is whole. {@linkcode fitTiff} finds the
+ * nearest such encoding of any array.
+ *
+ * Sources: TIFF 6.0, https://www.itu.int/itudoc/itu-t/com16/tiff-fx/docs/tiff6.pdf;
+ * BigTIFF, http://bigtiff.org; GeoTIFF, https://docs.ogc.org/is/19-008r4/19-008r4.html
+ *
+ * @param metadata The metadata of the array.
+ * @param options The form of the files, and the tags that describe the pictures.
+ * @returns A function that gives the container of a shard by its grid coordinates. It
+ * throws a `RangeError` for coordinates outside the chunk grid. The container throws a
+ * `RangeError` if a classic TIFF that is asked for would exceed 4 GiB.
+ * @throws {MetadataError} If the metadata is not valid.
+ * @throws {RangeError} If TIFF cannot hold such shards, with the reason and a way out,
+ * or if an option is out of range.
+ * @throws {TypeError} If an option is unknown or of a wrong type.
+ *
+ * @example Shards of 1024 × 1024 pixels as TIFF files, with the index beside each
+ * ```ts
+ * import { arrayMetadata, createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
+ * import { tiffContainer } from "@zarr-parts/zarr-parts/tiff";
+ * import { setSharded, withZarrParts } from "@zarr-parts/zarr-parts/zarrita";
+ * import { assertEquals } from "@std/assert";
+ * import * as zarr from "zarrita";
+ *
+ * const store = new MemoryStore();
+ * const metadata = arrayMetadata({
+ *   shape: [1500, 2000],
+ *   dataType: "uint16",
+ *   shardShape: [1024, 1024],
+ *   chunkShape: [256, 256],
+ *   codecs: ["zstd"],
+ *   suffix: ".tiff",
+ *   parts: ["", ".index"],
+ * });
+ * await createArrayChunks(store, "", metadata);
+ * const array = await zarr.open(withZarrParts(store), { kind: "array" });
+ * const container = tiffContainer(metadata, { description: "A gradient" });
+ * const pixels = Uint16Array.from({ length: 1500 * 2000 }, (_, i) => i % 2000);
+ * await setSharded(zarr, array, null, pixels, { container });
+ *
+ * const tiff = await store.get("/c/1/1.tiff"); // 976 × 476 pixels
+ * assertEquals(tiff?.subarray(0, 4), new Uint8Array([0x49, 0x49, 42, 0]));
+ * ```
+ */
+export function tiffContainer(
+  metadata: ArrayMetadata,
+  options: TiffOptions = {},
+): (shard: readonly number[]) => ShardContainer {
+  assertTiffOptions(options);
+  const array = parseTiffArray(metadata, options);
+  assertPixels(array, options);
+  if (options.ome) assertOme(array, options.ome);
+  const georeference = options.georeference &&
+    tagsOf(array, options.georeference);
+  let filled: Uint8Array | undefined;
+  const fill = () => filled ??= fillTile(array);
+  return (shard) => {
+    assertShardInGrid(shard, array.gridShape);
+    const container = containerOf(array, [...shard], {
+      ...options,
+      georeference,
+      fill,
+    });
+    return withFileRecord(container, array);
+  };
+}
+
+function containerOf(
+  array: TiffArray,
+  shard: readonly number[],
+  { fill, ome, ...others }:
+    & Omit<PageOptions, "omeXml">
+    & Pick<TiffOptions, "ome">
+    & { fill: () => Uint8Array },
+): ShardContainer {
+  const picture = pictureOf(array, shard);
+  const options: PageOptions = {
+    ...others,
+    omeXml: ome && omeXml(array, picture, ome),
+  };
+  const places = tilePlaces(array, picture);
+  /** The fill tile and the directories, for an offset in the file. */
+  const describeFrom = (
+    start: number,
+    index: ShardIndex,
+    format: TiffFormat,
+  ) => {
+    const hasAbsent = places.some((page) =>
+      page.some((place) => index[place] === undefined)
+    );
+    const isFilled = hasAbsent && !options.sparse;
+    const tile = isFilled ? fill() : new Uint8Array();
+    const encode = (absent: Tile) => {
+      const tiles = resolveTiles(places, index, absent);
+      const fields = pageFields(array, picture, options, tiles);
+      return encodeDirectories(fields, start, format);
+    };
+    const { length } = encode(SPARSE);
+    const directories = isFilled
+      ? encode({ offset: start + length, length: tile.length })
+      : encode(SPARSE);
+    const bytes = new Uint8Array(length + tile.length);
+    bytes.set(directories);
+    bytes.set(tile, length);
+    return bytes;
+  };
+  const { isLittleEndian } = array;
+  const formatOf = (index: ShardIndex): TiffFormat => {
+    const { bigTiff } = options;
+    if (bigTiff !== undefined) return { isLittleEndian, isBig: bigTiff };
+    const classic = { isLittleEndian, isBig: false };
+    const { first, end } = extentOf(index);
+    // Neither term depends on the place of the inner chunks, which lie elsewhere when the
+    // head is asked for the second time.
+    const size = end - first + describeFrom(0, index, classic).length;
+    return { isLittleEndian, isBig: size + MARGIN > MOST_CLASSIC };
+  };
+  const assertSize = (size: number, { isBig }: TiffFormat) => {
+    if (isBig || size <= MOST_CLASSIC) return;
+    throw new RangeError(
+      `Expected at most ${MOST_CLASSIC} bytes in the classic TIFF of shard ${
+        describe(shard)
+      }, found ${size}: set bigTiff to true`,
+    );
+  };
+  if (options.directory === "end") {
+    return {
+      head(index) {
+        const format = formatOf(index);
+        const end = Math.max(extentOf(index).end, headerSize(format));
+        return encodeHeader(format, even(end));
+      },
+      tail(index, offset) {
+        const format = formatOf(index);
+        const start = even(offset);
+        const bytes = describeFrom(start, index, format);
+        assertSize(start + bytes.length, format);
+        const tail = new Uint8Array(start - offset + bytes.length);
+        tail.set(bytes, start - offset);
+        return tail;
+      },
+    };
+  }
+  return {
+    head(index) {
+      const format = formatOf(index);
+      const start = headerSize(format);
+      const bytes = describeFrom(start, index, format);
+      assertSize(extentOf(index).end, format);
+      const head = new Uint8Array(start + bytes.length);
+      head.set(encodeHeader(format, start));
+      head.set(bytes, start);
+      return head;
+    },
+  };
+}
+
+/** Where the inner chunks of a shard begin and end. */
+function extentOf(index: ShardIndex): { first: number; end: number } {
+  let [first, end] = [Infinity, 0];
+  for (const entry of index) {
+    if (entry === undefined) continue;
+    first = Math.min(first, entry.offset);
+    end = Math.max(end, entry.offset + entry.length);
+  }
+  return { first: Math.min(first, end), end };
+}
+
+/** The value of the tag SampleFormat for complex numbers. */
+const COMPLEX = 6;
+
+/** Refuses options that contradict the array. */
+function assertPixels(
+  { axes, shape, shardShape, bits, sampleFormat, fillBytes, fillValue }:
+    TiffArray,
+  { colors, sparse, noData, values }: TiffOptions,
+): void {
+  const count = axes.bands === undefined ? 1 : shape[axes.bands]!;
+  const names = values?.description;
+  if (Array.isArray(names) && names.length !== count) {
+    throw new RangeError(
+      `Expected values.description with one name for each of the ${count} bands, found ${names.length}`,
+    );
+  }
+  if (colors === "rgb" && (count < 3 || sampleFormat !== 1 || bits > 16)) {
+    throw new RangeError(
+      `Expected three or more bands of uint8 or uint16 for colors: "rgb", found ${count} of ${bits} bits: leave out colors, or name the dimension of the bands by bands: "first" or "last"`,
+    );
+  }
+  if (colors === "rgb" && shardShape[axes.bands!]! < count) {
+    throw new RangeError(
+      `Expected shards with all ${count} bands for colors: "rgb", found shards of ${
+        shardShape[axes.bands!]
+      } bands: leave out colors`,
+    );
+  }
+  const isZero = fillBytes.every((byte) => byte === 0);
+  if (sparse && sampleFormat === COMPLEX && !isZero) {
+    throw new RangeError(
+      "Expected the fill value 0 for sparse tiles of complex numbers, since readers fill such tiles with zeros: leave out sparse",
+    );
+  }
+  const isOther = noData !== undefined &&
+    numberText(noData) !== numberText(fillValue);
+  if (sparse && isOther && !isZero) {
+    throw new RangeError(
+      `Expected sparse tiles or noData where the fill value is not 0, found both, and noData ${
+        numberText(noData)
+      }: readers fill sparse tiles with noData, so leave out noData, or --nodata none, to have it set to the fill value`,
+    );
+  }
+}
+
+/** The formats of compressed tiles by the values of the tag Compression. */
+const FORMATS: Readonly<
+  Record<number, Parameters<typeof encodeStored>[1]>
+> = {
+  [COMPRESSION.deflate]: "zlib",
+  [COMPRESSION.zstd]: "zstd",
+  [COMPRESSION.lzw]: "lzw",
+  [COMPRESSION.packBits]: "packbits",
+};
+
+/** Encodes a tile in the form of a compression. */
+export function encodeTile(tile: Uint8Array, compression: number): Uint8Array {
+  const format = FORMATS[compression];
+  return format === undefined ? tile : encodeStored(tile, format);
+}
+
+/** Encodes a tile of fill values as TIFF readers expect tiles of the array. */
+function fillTile(array: TiffArray): Uint8Array {
+  return encodeTile(predicted(array), array.compression);
+}
+
+/** The tile after the predictor of the array. */
+function predicted(
+  { tileShape, axes, fillBytes, predictor }: TiffArray,
+): Uint8Array {
+  const size = fillBytes.length;
+  const samples = axes.bands === axes.x + 1 ? tileShape[axes.bands]! : 1;
+  const rowSize = tileShape[axes.x]! * samples * size;
+  const row = new Uint8Array(rowSize);
+  for (let at = 0; at < rowSize; at++) {
+    if (predictor === 3) {
+      // Bytes of the same weight lie together, the highest first.
+      row[at] = fillBytes[size - 1 - Math.floor(at * size / rowSize)]!;
+    } else if (predictor === 1 || at < samples * size) {
+      row[at] = fillBytes[at % size]!; // All other differences are 0.
+    }
+  }
+  if (predictor === 3) {
+    for (let at = rowSize - 1; at >= samples; at--) {
+      row[at] = row[at]! - row[at - samples]!;
+    }
+  }
+  const tile = new Uint8Array(rowSize * tileShape[axes.y]!);
+  for (let at = 0; at < tile.length; at += rowSize) tile.set(row, at);
+  return tile;
+}

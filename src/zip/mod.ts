@@ -1,0 +1,25 @@
+/** Zip archives: their records and directories, the store of what they hold, and shards that are zip files. */
+export type { ZipDescription } from "./describe_archive.ts";
+export { fitZip } from "./fit_zip.ts";
+export { zipContainer, type ZipOptions } from "./zip_container.ts";
+export { openZipFile } from "./zip_directory.ts";
+export { ZipEntries } from "./zip_entries.ts";
+export {
+  encodeDirectory,
+  encodeLocalHeader,
+  END_MARK,
+  END_SIZE,
+  MOST_16,
+  type WrittenEntry,
+  type ZipEntry,
+} from "./zip_records.ts";
+export { ZipStore, type ZipStoreOptions } from "./zip_store.ts";
+export {
+  contentsOf,
+  differentMember,
+  dimensionsOfZip,
+  indexOf,
+  memberText,
+  readZippedArray,
+  type ZippedArray,
+} from "./zipped_array.ts";

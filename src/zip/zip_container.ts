@@ -1,0 +1,382 @@
+import {
+  assertShardInGrid,
+  parseArray,
+  parseShardFiles,
+  type ShardFiles,
+  withFileRecord,
+} from "../arrays/mod.ts";
+import {
+  encodeDirectory,
+  encodeLocalHeader,
+  END_MARK,
+  END_SIZE,
+  MOST_16,
+  type WrittenEntry,
+  type ZipEntry,
+} from "./zip_records.ts";
+import { crc32 } from "../checksum/mod.ts";
+import {
+  type ChunkKeyEncoding,
+  toChunkKeyEncoding,
+} from "../chunk_key_encoding/mod.ts";
+import {
+  checkOptions,
+  describe,
+  oneOf,
+  type OptionRules,
+} from "../errors/mod.ts";
+import {
+  type ArrayMetadata,
+  formatZarrJson,
+  type NamedConfiguration,
+} from "../metadata/mod.ts";
+import { joinBytes } from "../runtime/mod.ts";
+import {
+  coordinatesInShard,
+  encodeShardIndex,
+  type ShardContainer,
+  type ShardIndex,
+  type ShardLayout,
+} from "../shards/mod.ts";
+import { chunkKeyProblem } from "../stores/mod.ts";
+
+/**
+ * Makes each shard of an array a complete zip file, whose entries are the inner chunks,
+ * stored as they are. Pass the result to `setSharded` as `container`. Absent inner
+ * chunks have no entry.
+ *
+ * The array has the codec `sharding_indexed` with its index at the end. The index is in
+ * a part of its own, by `parts: ["", ".index"]`, or it is the comment at the end of the
+ * zip, in the same object. With the option `zarrJson`, the shard is an array of its
+ * own, too, which zarr-python's `ZipStore` opens; at the edge of the outer array, it
+ * ends where that array ends.
+ *
+ * Files of more than 4 GiB, or of 65,535 entries and more, are written as zip64.
+ *
+ * Source: https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT
+ *
+ * @param metadata The metadata of the array.
+ * @param options The names of the entries, their time, and whether there is a
+ * `zarr.json`.
+ * @returns A function that gives the container of a shard by its grid coordinates. It
+ * throws a `RangeError` for coordinates outside the chunk grid. The container throws a
+ * `RangeError` if two entries have one name, or an entry cannot have its name.
+ * @throws {MetadataError} If the metadata is not valid, or a chunk key encoding is.
+ * @throws {RangeError} If the array has no shards, an index at the start, parts that
+ * divide the zip, or an index that is longer than a comment may be, 65,535 bytes; or if
+ * an option is out of range.
+ * @throws {TypeError} If an option is unknown or of a wrong type.
+ *
+ * @example Shards that zarr-python opens alone, with the index beside each
+ * ```ts
+ * import { arrayMetadata, createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
+ * import { zipContainer } from "@zarr-parts/zarr-parts/zip";
+ * import { setSharded, withZarrParts } from "@zarr-parts/zarr-parts/zarrita";
+ * import { assertEquals } from "@std/assert";
+ * import * as zarr from "zarrita";
+ *
+ * const store = new MemoryStore();
+ * const metadata = arrayMetadata({
+ *   shape: [300, 400],
+ *   dataType: "uint16",
+ *   shardShape: [200, 200],
+ *   chunkShape: [50, 50],
+ *   suffix: ".zip",
+ *   parts: ["", ".index"],
+ * });
+ * await createArrayChunks(store, "", metadata);
+ * const array = await zarr.open(withZarrParts(store), { kind: "array" });
+ * const container = zipContainer(metadata, { zarrJson: "first" });
+ * const values = Uint16Array.from({ length: 300 * 400 }, (_, i) => i % 400);
+ * await setSharded(zarr, array, null, values, { container });
+ *
+ * const zip = await store.get("/c/1/1.zip"); // zarr.json, c/0/0, c/0/1, …
+ * assertEquals(zip?.subarray(0, 4), new TextEncoder().encode("PK\x03\x04"));
+ * ```
+ */
+export function zipContainer(
+  metadata: ArrayMetadata,
+  options: ZipOptions = {},
+): (shard: readonly number[]) => ShardContainer {
+  assertZipOptions(options);
+  const { names = "default", zarrJson } = options;
+  const modified = dosTime(options.modified);
+  const files = parseShardFiles(metadata, { name: "zip", pieces: "entries" });
+  assertComment(files);
+  const encoding = nameEncoding(names);
+  const nameOf = typeof names === "function"
+    ? names
+    : (chunk: readonly number[]) => encoding!.encode(chunk);
+  const entryNames = new EntryNames(nameOf, files.layout);
+  const { gridShape } = files.array;
+  const documentOf = (shard: readonly number[]) =>
+    zarrJson && innerDocument(files, encoding!, shard);
+  documentOf(gridShape.map(() => 0)); // Throws if no Zarr client could open it.
+  return (shard) => {
+    assertShardInGrid(shard, gridShape);
+    const bytes = documentOf(shard);
+    const document = bytes && { bytes, isFirst: zarrJson === "first" };
+    return withFileRecord(
+      containerOf(files, [...shard], { entryNames, document, modified }),
+      files,
+    );
+  };
+}
+
+/**
+ * The options of `zipContainer`.
+ *
+ * @example
+ * ```ts
+ * import type { ZipOptions } from "@zarr-parts/zarr-parts/zip";
+ *
+ * const options: ZipOptions = {
+ *   names: ([y, x]) => `tiles/row_${y}/column_${x}.bin`,
+ *   modified: new Date("2026-01-31T12:00:00Z"),
+ * };
+ * ```
+ */
+export interface ZipOptions {
+  /**
+   * The names of the entries: a chunk key encoding, by its name, its metadata or an
+   * instance, or a function. Both name an inner chunk by its grid coordinates in the
+   * shard. Defaults to `"default"`, with names such as `c/0/1`.
+   */
+  names?:
+    | string
+    | NamedConfiguration
+    | ChunkKeyEncoding
+    | ((chunk: readonly number[]) => string)
+    | undefined;
+  /**
+   * The place of an entry `zarr.json`, with which a reader of zip files opens the shard
+   * as an array of its own. By default there is no such entry.
+   */
+  zarrJson?: "first" | "last" | undefined;
+  /**
+   * The time at which the entries were modified, from 1980 to 2107. Zip files have no
+   * time zones; this one is written in UTC, in steps of two seconds. Defaults to the
+   * start of 1980, so that equal shards are equal files.
+   */
+  modified?: Date | undefined;
+}
+
+/** The contents of a zip, besides the inner chunks. */
+interface Contents {
+  readonly entryNames: EntryNames;
+  /** The entry `zarr.json`. */
+  readonly document:
+    | { readonly bytes: Uint8Array; readonly isFirst: boolean }
+    | undefined;
+  readonly modified: number;
+}
+
+function containerOf(
+  files: ShardFiles,
+  shard: readonly number[],
+  { entryNames, document, modified }: Contents,
+): ShardContainer {
+  const entries = new Map<number, { entry: ZipEntry; headerSize: number }>();
+  const describeEntry = (name: Uint8Array, bytes: Uint8Array) => {
+    const entry = { name, crc: crc32(bytes), size: bytes.length, modified };
+    return { entry, header: encodeLocalHeader(entry) };
+  };
+  const json = document && describeEntry(ZARR_JSON, document.bytes);
+  const jsonBytes = json && joinBytes([json.header, document.bytes]);
+  return {
+    head: () => document?.isFirst ? jsonBytes! : new Uint8Array(),
+    before(place, chunk) {
+      const { entry, header } = describeEntry(entryNames.at(place), chunk);
+      entries.set(place, { entry, headerSize: header.length });
+      return header;
+    },
+    tail(index, offset) {
+      const chunks = index.flatMap((extent, place): WrittenEntry[] => {
+        if (extent === undefined) return [];
+        const { entry, headerSize } = entries.get(place)!;
+        return [{ ...entry, offset: extent.offset - headerSize }];
+      });
+      const { indexAfter } = files;
+      const encode = (placed: WrittenEntry[], start: number) =>
+        encodeDirectory(placed, start, indexAfter);
+      const tail = json === undefined
+        ? encode(chunks, offset)
+        : document!.isFirst
+        ? encode([{ ...json.entry, offset: 0 }, ...chunks], offset)
+        : joinBytes([
+          jsonBytes!,
+          encode(
+            [...chunks, { ...json.entry, offset }],
+            offset + jsonBytes!.length,
+          ),
+        ]);
+      if (indexAfter > 0) assertEnd(files, shard, { index, tail });
+      return tail;
+    },
+  };
+}
+
+const ZARR_JSON = /* @__PURE__ */ new TextEncoder().encode("zarr.json");
+
+/** Refuses an index that is too long for a comment. */
+function assertComment({ indexAfter }: ShardFiles): void {
+  if (indexAfter <= MOST_16) return;
+  throw new RangeError(
+    `Expected an index of at most ${MOST_16} bytes, as it is the comment of the zip, found ${indexAfter} bytes: keep the index in a part of its own by parts: ["", ".index"], or use larger inner chunks`,
+  );
+}
+
+/** Refuses an index that contains the mark of the end of a zip: readers search this mark from the end of the file. */
+function assertEnd(
+  { layout, indexAfter }: ShardFiles,
+  shard: readonly number[],
+  { index, tail }: { index: ShardIndex; tail: Uint8Array },
+): void {
+  const bytes = joinBytes([
+    tail.subarray(1 - END_SIZE),
+    encodeShardIndex(index, layout).subarray(0, indexAfter),
+  ]);
+  const isMark = (at: number) =>
+    END_MARK.every((byte, i) => bytes[at + i] === byte);
+  if (!bytes.some((_, at) => isMark(at))) return;
+  throw new RangeError(
+    `The index of shard ${
+      describe(shard)
+    } holds the bytes that mark the end of a zip, so it cannot be the comment of the zip: write the shard with another alignment, or keep the index in a part of its own by parts: ["", ".index"]`,
+  );
+}
+
+/** The chunk key encoding of the names of entries; `undefined` for a function. */
+function nameEncoding(
+  names: ZipOptions["names"] = "default",
+): ChunkKeyEncoding | undefined {
+  return typeof names === "function" ? undefined : toChunkKeyEncoding(names);
+}
+
+/** The names of the inner chunks of a shard, each of which is made and checked once. */
+class EntryNames {
+  readonly #nameOf: (chunk: readonly number[]) => string;
+  readonly #layout: ShardLayout;
+  readonly #encoded = new Map<number, Uint8Array>();
+  readonly #places = new Map<string, number>();
+
+  constructor(
+    nameOf: (chunk: readonly number[]) => string,
+    layout: ShardLayout,
+  ) {
+    this.#nameOf = nameOf;
+    this.#layout = layout;
+  }
+
+  /**
+   * The name of an inner chunk in UTF-8.
+   *
+   * @param place The place of the inner chunk in the index.
+   * @throws {RangeError} If an entry cannot have the name, or another one has it.
+   * @throws {TypeError} If the name is not a string.
+   */
+  at(place: number): Uint8Array {
+    const known = this.#encoded.get(place);
+    if (known !== undefined) return known;
+    const chunk = coordinatesInShard(place, this.#layout);
+    const name = this.#nameOf(chunk);
+    if (typeof name !== "string") {
+      throw new TypeError(
+        `Expected a name for inner chunk ${describe(chunk)}, found ${
+          describe(name)
+        }`,
+      );
+    }
+    const encoded = new TextEncoder().encode(name);
+    const problem = chunkKeyProblem(name) ??
+      (encoded.length > MOST_16
+        ? `takes ${encoded.length} bytes, of at most ${MOST_16}`
+        : undefined);
+    if (problem !== undefined) {
+      throw new RangeError(
+        `The name ${describe(name)} of inner chunk ${
+          describe(chunk)
+        } ${problem}: expected names joined by "/"`,
+      );
+    }
+    const other = this.#places.get(name);
+    if (other !== undefined) {
+      throw new RangeError(
+        `Expected a name of its own for each inner chunk, found ${
+          describe(name)
+        } for ${describe(coordinatesInShard(other, this.#layout))} and ${
+          describe(chunk)
+        }`,
+      );
+    }
+    this.#encoded.set(place, encoded);
+    this.#places.set(name, place);
+    return encoded;
+  }
+}
+
+/**
+ * The `zarr.json` of a shard as an array of its own, whose chunks are the inner
+ * chunks. At the edge of the outer array, the inner one ends where that array ends.
+ *
+ * @param shard The grid coordinates of the shard.
+ * @throws {MetadataError} If no Zarr client could open the inner array.
+ */
+function innerDocument(
+  { array, innerShape, innerCodecs }: ShardFiles,
+  names: ChunkKeyEncoding,
+  shard: readonly number[],
+): Uint8Array {
+  const { storage_transformers: _, ...metadata } = array.metadata;
+  const inner = {
+    ...metadata,
+    shape: array.chunk.shape.map((length, i) =>
+      Math.min(length, metadata.shape[i]! - shard[i]! * length)
+    ),
+    chunk_grid: {
+      name: "regular",
+      configuration: { chunk_shape: innerShape },
+    },
+    chunk_key_encoding: names.toJSON(),
+    codecs: innerCodecs as ArrayMetadata["codecs"],
+  };
+  return formatZarrJson(parseArray(inner, { isNew: true }).metadata);
+}
+
+const OPTIONS: OptionRules<ZipOptions> = {
+  names: {
+    expected: "a chunk key encoding or a function",
+    isValid: (value) =>
+      ["string", "function", "object"].includes(typeof value) && value !== null,
+  },
+  zarrJson: oneOf("first", "last"),
+  modified: { expected: "a Date", isValid: (value) => value instanceof Date },
+};
+
+/** Refuses options that are unknown or of a wrong type. */
+function assertZipOptions(options: ZipOptions): void {
+  checkOptions(options, OPTIONS, "zipContainer");
+  if (options.zarrJson !== undefined && typeof options.names === "function") {
+    throw new TypeError(
+      'Expected names by a chunk key encoding, which zarr.json can specify, found a function beside "zarrJson"',
+    );
+  }
+}
+
+/** Returns a time as the date and the time of MS-DOS, in one number of 32 bits. */
+function dosTime(time: Date | undefined): number {
+  if (time === undefined) return 1 << 21 | 1 << 16; // 1980-01-01, 00:00
+  const year = time.getUTCFullYear();
+  if (!(year >= 1980 && year <= 2107)) {
+    throw new RangeError(
+      `Expected the option "modified" to be from 1980 to 2107, which is the range of zip files, found ${
+        Number.isNaN(year) ? "an invalid date" : time.toISOString()
+      }`,
+    );
+  }
+  const date = (year - 1980) << 9 | (time.getUTCMonth() + 1) << 5 |
+    time.getUTCDate();
+  const clock = time.getUTCHours() << 11 | time.getUTCMinutes() << 5 |
+    time.getUTCSeconds() >> 1;
+  return (date << 16 | clock) >>> 0;
+}

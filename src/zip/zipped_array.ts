@@ -1,0 +1,209 @@
+import {
+  type ArrayChunks,
+  arrayRoot,
+  openArrayChunks,
+  parseArray,
+} from "../arrays/mod.ts";
+import { openZipFile } from "./zip_directory.ts";
+import { ZipEntries } from "./zip_entries.ts";
+import { crc32 } from "../checksum/mod.ts";
+import { describe, MetadataError } from "../errors/mod.ts";
+import { type ArrayMetadata, isSameJson } from "../metadata/mod.ts";
+import {
+  type Extent,
+  placeInShard,
+  type ShardIndex,
+  type ShardLayout,
+} from "../shards/mod.ts";
+import {
+  backendOf,
+  describeStore,
+  type Snapshot,
+  type Store,
+  type StoreKey,
+  type StoreOptions,
+} from "../stores/mod.ts";
+
+const DOCUMENT = "/zarr.json";
+/** The members of metadata that must be the same for all files of an array. */
+const SAME = ["data_type", "chunk_grid", "fill_value", "codecs"] as const;
+
+/** An array inside a zip. */
+export interface ZippedArray {
+  /** The length of the zip in bytes. */
+  readonly size: number;
+  /** The metadata of the array, written out. */
+  readonly metadata: ArrayMetadata;
+  /** The shape of its chunks in elements. */
+  readonly chunkShape: readonly number[];
+  /** The extents of the chunks in the zip, with their grid coordinates. */
+  readonly extents: readonly {
+    readonly coordinates: readonly number[];
+    readonly extent: Extent;
+    /** The key of the entry in the zip, and its CRC-32 in the directory. */
+    readonly key: StoreKey;
+    readonly checksum: number;
+  }[];
+}
+
+/**
+ * Reads where the chunks of an array lie in a zip.
+ *
+ * @param array The path of the array inside the zip, or the number that
+ * {@linkcode contentsOf} gives for the path.
+ * @throws {DamageError} If the file is not a zip, or is damaged.
+ * @throws {RangeError} If there is no file, an entry of the array is compressed, encrypted
+ * or there twice, or the chunks of the array are in parts.
+ * @throws {MetadataError} If no array of Zarr v3 is at the path.
+ */
+export async function readZippedArray(
+  store: Store,
+  key: StoreKey,
+  array: string | number,
+  options: StoreOptions,
+): Promise<ZippedArray> {
+  return await backendOf(store).read(
+    [key],
+    (values) => zippedArrayIn(values, store, key, array),
+    options,
+  );
+}
+
+async function zippedArrayIn(
+  values: Snapshot,
+  store: Store,
+  key: StoreKey,
+  array: string | number,
+): Promise<ZippedArray> {
+  const file = await openZipFile(values, key);
+  if (file === undefined) {
+    throw new RangeError(
+      `Expected the key of a zip in ${describeStore(store)}, found ${
+        describe(key)
+      }, which has no value`,
+    );
+  }
+  const { size } = file;
+  const entries = await ZipEntries.open(file);
+  if (entries.backslashed !== undefined) {
+    throw new RangeError(
+      `File ${describe(key)} has the entry ${
+        describe(entries.backslashed)
+      }, with a backslash, where names in zip files are joined by "/": unpack the file, and pack it by zip -0`,
+    );
+  }
+  const path = typeof array === "string"
+    ? array
+    : await pathOf(entries, array, key);
+  const chunks = await openInside(entries, path);
+  if ((chunks.metadata.storage_transformers ?? []).length > 0) {
+    throw new RangeError(
+      `File ${
+        describe(key)
+      } has an array with storage transformers, of which a chunk may be several entries: adopt arrays without them`,
+    );
+  }
+  const { metadata } = parseArray(chunks.metadata, { isNew: true });
+  const coordinates: number[][] = [];
+  for await (const chunk of chunks.list()) coordinates.push(chunk);
+  const keys = coordinates.map((c) => chunks.key(c));
+  const extents = await entries.extents(keys);
+  return {
+    size,
+    metadata,
+    chunkShape: chunks.chunkShape,
+    extents: extents.map((extent, i) => ({
+      coordinates: coordinates[i]!,
+      extent: extent!,
+      key: keys[i]!,
+      checksum: entries.checksum(keys[i]!)!,
+    })),
+  };
+}
+
+/** The names of the dimensions of an array in a zip, whose path is `array`. */
+export async function dimensionsOfZip(
+  store: Store,
+  key: StoreKey,
+  array: string,
+  options: StoreOptions = {},
+): Promise<readonly (string | null)[]> {
+  const { metadata } = await readZippedArray(store, key, array, options);
+  return metadata.dimension_names ?? metadata.shape.map(() => null);
+}
+
+/** Opens an array in a zip. If another node is at its path, the error advises how to name the array. */
+async function openInside(
+  entries: ZipEntries,
+  path: string,
+): Promise<ArrayChunks> {
+  try {
+    return await openArrayChunks(entries, path);
+  } catch (cause) {
+    const isMissing = cause instanceof MetadataError &&
+      ["", "/node_type"].includes(cause.path);
+    if (!isMissing) throw cause;
+    const document = `${arrayRoot(path)}${DOCUMENT}`;
+    for await (const key of entries.list()) {
+      if (!key.endsWith(DOCUMENT) || key === document) continue;
+      throw new MetadataError(
+        `${cause.message}: name the array by the option "array"`,
+        "",
+        { cause },
+      );
+    }
+    throw cause;
+  }
+}
+
+/** Makes the index of a zip as a shard. */
+export function indexOf(
+  { extents }: ZippedArray,
+  layout: ShardLayout,
+): ShardIndex {
+  const count = layout.chunksPerShard.reduce((product, n) => product * n, 1);
+  const index = new Array<Extent | undefined>(count).fill(undefined);
+  for (const { coordinates, extent } of extents) {
+    index[placeInShard(coordinates, layout)] = extent;
+  }
+  return index;
+}
+
+/** Finds the path of an array by its number. */
+async function pathOf(
+  entries: ZipEntries,
+  contents: number,
+  key: StoreKey,
+): Promise<string> {
+  for await (const entry of entries.list()) {
+    if (!entry.endsWith(DOCUMENT)) continue;
+    const path = entry.slice(0, -DOCUMENT.length);
+    if (contentsOf(path) === contents) return path;
+  }
+  throw new RangeError(
+    `File ${describe(key)} has no array at the path that was adopted`,
+  );
+}
+
+/** The first member of metadata that prevents one array of two files; `undefined` if there is none. */
+export function differentMember(
+  metadata: ArrayMetadata,
+  other: Pick<ArrayMetadata, typeof SAME[number]>,
+): typeof SAME[number] | undefined {
+  return SAME.find((member) =>
+    !isSameJson(metadata[member] ?? null, other[member] ?? null)
+  );
+}
+
+/** Writes a member of metadata for messages, with whole numbers of more than 53 bits as texts. */
+export function memberText(member: unknown): string {
+  return JSON.stringify(
+    member,
+    (_, value) => typeof value === "bigint" ? String(value) : value,
+  );
+}
+
+/** The number that stands for the path of an array in the record of a file: a CRC-32, which is 0 for the root. */
+export function contentsOf(path: string): number {
+  return crc32(new TextEncoder().encode(arrayRoot(path).slice(1)));
+}

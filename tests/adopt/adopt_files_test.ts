@@ -1,0 +1,331 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import * as zarr from "zarrita";
+import {
+  ArrayChunks,
+  arrayMetadata,
+  DamageError,
+  FileSystemStore,
+  HttpStore,
+  MemoryStore,
+  MetadataError,
+  plainView,
+  type Store,
+  type StoreKey,
+} from "../../mod.ts";
+import {
+  adoptFiles,
+  type AdoptFilesOptions,
+  type FileToAdopt,
+} from "../../src/adopt/adopt_files.ts";
+import { adoptedLayout, adoptedParts } from "../../src/adopt/adopted_index.ts";
+import { verifyFiles } from "../../src/adopt/verify_adoption.ts";
+import { withZarrParts } from "../../zarrita.ts";
+import { serve, storeHandler } from "../stores/loopback.ts";
+import { inTempDir, present } from "../stores/temp_dir.ts";
+import { contentsOf } from "../support/bytes.ts";
+
+const LAYOUT = adoptedLayout([2]);
+
+/** An array of shards of two inner chunks, each of four bytes. */
+function metadataOf(files: number) {
+  return arrayMetadata({
+    shape: [8 * files],
+    dataType: "uint8",
+    shardShape: [8],
+    chunkShape: [4],
+    suffix: ".raw",
+    parts: adoptedParts(LAYOUT),
+    fillValue: 9,
+  });
+}
+
+/** A file with a header of three bytes before four bytes of elements. The second inner chunk is absent. */
+const FILE = new Uint8Array([200, 201, 202, 1, 2, 3, 4, 203]);
+
+function fileAt(n: number, key: StoreKey = `/a/c/${n}.raw`): FileToAdopt {
+  const index = [{ offset: 3, length: 4 }, undefined];
+  return { coordinates: [n], key, size: FILE.length, index };
+}
+
+async function elementsOf(store: Store): Promise<number[]> {
+  const root = zarr.root(withZarrParts(store)).resolve("a");
+  const array = await zarr.open(root, { kind: "array" });
+  return Array.from((await zarr.get(array)).data as Uint8Array);
+}
+
+const ELEMENTS = [1, 2, 3, 4, 9, 9, 9, 9];
+
+Deno.test("adoptFiles makes an array of files, which stay as they are", async () => {
+  const store = new MemoryStore([["/a/c/0.raw", FILE], ["/a/c/2.raw", FILE]]);
+  const { chunks, report } = await adoptFiles(
+    store,
+    "a",
+    metadataOf(3),
+    [fileAt(0), fileAt(2)],
+    { notes: ["A note"] },
+  );
+  assertEquals(report, {
+    files: 2,
+    missingFiles: 1,
+    innerChunks: 2,
+    indexBytes: 2 * (32 + 36),
+    notes: ["A note"],
+  });
+  assertEquals(await store.get("/a/c/0.raw"), FILE);
+  assertEquals(await chunks.size([0]), FILE.length + 32 + 36);
+  const absent = new Array(8).fill(9);
+  assertEquals(await elementsOf(store), [...ELEMENTS, ...absent, ...ELEMENTS]);
+  const plain = await Array.fromAsync(plainView(store).list!("/a/c"));
+  assertEquals(plain.sort(), ["/a/c/0", "/a/c/2"]);
+});
+
+Deno.test("adoptFiles refuses keys that are there already, unless overwrite is set", async () => {
+  for (
+    const key of ["/a/zarr.json", "/a/c/0.raw.index", "/a/c/1.raw"] as const
+  ) {
+    const store = new MemoryStore([
+      ["/a/c/0.raw", FILE],
+      ["/other.raw", FILE],
+      [key, FILE],
+    ]);
+    const before = await contentsOf(store);
+    const linking = Object.assign(store, {
+      link: async (from: StoreKey, to: StoreKey) =>
+        await store.set(to, (await store.get(from))!),
+    });
+    const files = [fileAt(0), fileAt(1, "/other.raw")];
+    await assertRejects(
+      () => adoptFiles(linking, "a", metadataOf(2), files, { link: true }),
+      MetadataError,
+      `Cannot adopt files: "${key}" is there already`,
+    );
+    assertEquals(await contentsOf(store), before);
+  }
+  const store = new MemoryStore([
+    ["/a/c/0.raw", FILE],
+    ["/a/zarr.json", FILE],
+    ["/a/c/0.raw.index", FILE],
+  ]);
+  await adoptFiles(store, "a", metadataOf(1), [fileAt(0)], { overwrite: true });
+  assertEquals(await elementsOf(store), ELEMENTS);
+});
+
+Deno.test("adoptFiles removes what it wrote if it fails", async () => {
+  const store = new MemoryStore([["/a/c/0.raw", FILE], ["/a/c/1.raw", FILE]]);
+  const before = await contentsOf(store);
+  const set = store.set.bind(store);
+  store.set = (key, value) =>
+    key === "/a/c/1.raw.index"
+      ? Promise.reject(new Error("No space left"))
+      : set(key, value);
+  await assertRejects(
+    () => adoptFiles(store, "a", metadataOf(2), [fileAt(0), fileAt(1)], {}),
+    Error,
+    "No space left",
+  );
+  assertEquals(await contentsOf(store), before);
+});
+
+Deno.test("adoptFiles removes links, too, if it fails", () =>
+  inTempDir(async (folder) => {
+    const store = new FileSystemStore(folder);
+    await Deno.writeFile(`${folder}/S2A.raw`, FILE);
+    const set = store.set.bind(store);
+    store.set = (key, value) =>
+      key === "/a/c/0.raw.index"
+        ? Promise.reject(new Error("No space left"))
+        : set(key, value);
+    const files = [fileAt(0, "/S2A.raw")];
+    await assertRejects(
+      () => adoptFiles(store, "a", metadataOf(1), files, { link: true }),
+      Error,
+      "No space left",
+    );
+    assertEquals(await present(`${folder}/a/c/0.raw`), false);
+    assertEquals(await Deno.readFile(`${folder}/S2A.raw`), FILE);
+  }));
+
+Deno.test("verifyFiles begins no further file after a failure of the store", async () => {
+  const files = Array.from({ length: 100 }, (_, n) => fileAt(n));
+  const store = new MemoryStore(files.map(({ key }) => [key, FILE] as const));
+  await adoptFiles(store, "a", metadataOf(100), files, {});
+  let begun = 0;
+  await assertRejects(
+    () =>
+      verifyFiles(store, "a", {}, (_, { coordinates: [n] }) => {
+        begun++;
+        return n === 0
+          ? Promise.reject(new Error("The store has failed"))
+          : Promise.resolve(files[n!]!.index);
+      }),
+    Error,
+    "The store has failed",
+  );
+  assert(begun < 50, `${begun} files`);
+});
+
+Deno.test("adoptFiles refuses two files of one chunk, and keys of no chunk", async () => {
+  const store = new MemoryStore([["/a/c/0.raw", FILE]]);
+  const adopt = (files: FileToAdopt[], link = false) =>
+    adoptFiles(store, "a", metadataOf(1), files, { link });
+  await assertRejects(
+    () => adopt([fileAt(0), fileAt(0, "/b.raw")], true),
+    RangeError,
+    'one file for the chunk [0], found "/a/c/0.raw" and "/b.raw"',
+  );
+  await assertRejects(
+    () => adopt([fileAt(0, "/b.raw")]),
+    RangeError,
+    'File "/b.raw" does not have the key of its chunk [0], "/a/c/0.raw": set link: true',
+  );
+  await assertRejects(
+    () => adopt([fileAt(0, "/b.raw")], true),
+    TypeError,
+    'has no "link" method: FileSystemStore can link files',
+  );
+  await assertRejects(
+    () => adopt([fileAt(1)]),
+    RangeError,
+    "not in the chunk grid",
+  );
+});
+
+Deno.test("adoptFiles gives files of other names the keys of their chunks", () =>
+  inTempDir(async (folder) => {
+    const store = new FileSystemStore(folder);
+    await Deno.writeFile(`${folder}/S2A.raw`, FILE);
+    const files = [fileAt(0, "/S2A.raw")];
+    await adoptFiles(store, "a", metadataOf(1), files, { link: true });
+    assertEquals(await elementsOf(store), ELEMENTS);
+    const [file, linked] = await Promise.all(
+      ["S2A.raw", "a/c/0.raw"].map((name) => Deno.stat(`${folder}/${name}`)),
+    );
+    assertEquals(file!.ino, linked!.ino);
+    const again = { link: true, overwrite: true };
+    await adoptFiles(store, "a", metadataOf(1), files, again);
+    assertEquals(await elementsOf(store), ELEMENTS);
+  }));
+
+Deno.test("adoptFiles removes the temporary files of programs that were killed, unless it does one share", () =>
+  inTempDir(async (folder) => {
+    const store = new FileSystemStore(folder);
+    await store.set("/a/c/0.raw", FILE);
+    const left = `${folder}/a/c/.zarr-parts-tmp-1`;
+    await Deno.writeFile(left, FILE);
+    const adopt = (options: AdoptFilesOptions) =>
+      adoptFiles(store, "a", metadataOf(1), [fileAt(0)], options);
+    await adopt({ dryRun: true });
+    await adopt({ share: { index: 0, count: 1 } });
+    assertEquals(await present(left), true);
+    await adopt({});
+    assertEquals(await present(left), false);
+  }));
+
+Deno.test("an adopted file of another length than when it was adopted is a DamageError", async (t) => {
+  const open = async (store: Store) => {
+    await store.set!("/a/c/0.raw", FILE);
+    await adoptFiles(store, "a", metadataOf(1), [fileAt(0)], {});
+    return store;
+  };
+  const assertNoticed = async (store: Store, length: number) => {
+    const bytes = new Uint8Array(length);
+    bytes.set(FILE.subarray(0, length));
+    await store.set!("/a/c/0.raw", bytes);
+    const error = await assertRejects(() => elementsOf(store), DamageError);
+    assertEquals(
+      error.message.startsWith(
+        `File "/a/c/0.raw" is ${length} bytes long, where its index was made for 8: it was replaced`,
+      ),
+      true,
+      error.message,
+    );
+    assertEquals(error.key, "/a/c/0.raw");
+  };
+  for (const length of [7, 9, 1000]) {
+    await t.step(`in memory, ${length} bytes`, async () => {
+      const store = await open(new MemoryStore());
+      assertEquals(await elementsOf(store), ELEMENTS);
+      await assertNoticed(store, length);
+    });
+    await t.step(
+      `in files, ${length} bytes`,
+      () =>
+        inTempDir(async (folder) => {
+          const store = await open(new FileSystemStore(folder));
+          assertEquals(await elementsOf(store), ELEMENTS);
+          await assertNoticed(store, length);
+        }),
+    );
+    await t.step(`over HTTP, ${length} bytes`, async () => {
+      const store = new MemoryStore();
+      await open(store);
+      await store.set("/a/c/0.raw", new Uint8Array(length));
+      const requests: string[] = [];
+      const handler = storeHandler(store);
+      const server = serve((request) => {
+        requests.push(new URL(request.url).pathname);
+        return handler(request);
+      });
+      try {
+        const error = await assertRejects(
+          () => elementsOf(new HttpStore(server.url)),
+          DamageError,
+        );
+        assertEquals(error.key, "/a/c/0.raw");
+        assertEquals(error.message.includes(`is ${length} bytes long`), true);
+        assertEquals(requests.filter((path) => path.includes("/c/")), [
+          "/a/c/0.raw.index",
+          "/a/c/0.raw",
+        ]);
+      } finally {
+        await server.close();
+      }
+    });
+    await t.step(`in a store without groups, ${length} bytes`, async () => {
+      const memory = new MemoryStore();
+      const store: Store = {
+        get: (key) => memory.get(key),
+        set: (key, value) => memory.set(key, value),
+      };
+      await assertNoticed(await open(store), length);
+    });
+  }
+});
+
+Deno.test("a shard with other bytes before its index has no record, and is read", async () => {
+  const store = new MemoryStore([["/a/c/0.raw", FILE]]);
+  await adoptFiles(store, "a", metadataOf(1), [fileAt(0)], {});
+  const part = (await store.get("/a/c/0.raw.index"))!;
+  part.fill(7, 0, 32);
+  await store.set("/a/c/0.raw.index", part);
+  await store.set("/a/c/0.raw", FILE.subarray(0, 7));
+  assertEquals(await elementsOf(store), ELEMENTS);
+  assertEquals(
+    (await new ArrayChunks(store, "a", metadataOf(1)).get([0]))!.length,
+    7 + 68,
+  );
+});
+
+Deno.test("adoptFiles refuses inner chunks that overlap, which no reader takes, and accepts the same bytes twice", async () => {
+  const at = (offset: number, length = 2) => ({ offset, length });
+  for (
+    const [index, message] of [
+      [[at(1), at(1)], undefined],
+      [[at(6), at(4)], undefined],
+      [
+        [at(3), at(4)],
+        'Inner chunks 0 and 1 of "/a/c/0.raw" overlap at byte 4',
+      ],
+      [[at(1), at(7)], "has 2 bytes from 7 on"],
+    ] as const
+  ) {
+    const store = new MemoryStore([["/a/c/0.raw", FILE]]);
+    const files = [{ ...fileAt(0), index }];
+    const adopt = () => adoptFiles(store, "a", metadataOf(1), files, {});
+    if (message === undefined) await adopt();
+    else {
+      await assertRejects(adopt, DamageError, message);
+      assertEquals(await Array.fromAsync(store.list()), ["/a/c/0.raw"]);
+    }
+  }
+});

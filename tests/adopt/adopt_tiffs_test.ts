@@ -1,0 +1,677 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import fc from "fast-check";
+import * as zarr from "zarrita";
+import {
+  DamageError,
+  FileSystemStore,
+  mapKeys,
+  MemoryStore,
+  MetadataError,
+  openArrayChunks,
+  OtherBytesError,
+  type Store,
+  type StoreKey,
+  TemplateChunkKeyEncoding,
+} from "../../mod.ts";
+import {
+  adoptTiffs,
+  type AdoptTiffsOptions,
+  describeTiff,
+  tiffContainer,
+  verifyAdopted,
+} from "../../tiff.ts";
+import { setSharded, withZarrParts } from "../../zarrita.ts";
+import { inTempDir } from "../stores/temp_dir.ts";
+import { contentsOf } from "../support/bytes.ts";
+import { buildTiff, type TiffEntry } from "../tiff/build_tiff.ts";
+
+const GRID = new TemplateChunkKeyEncoding("y{0}_x{1}.tif");
+const [TILE, TILE_SIZE] = [16, 256];
+
+/** Where the tiles of a file start. Directories lie before. */
+const TILES_AT = 2048;
+
+/** The value of a pixel that depends on its place and on the file. */
+function pixel(y: number, x: number, seed = 0): number {
+  return (y * 31 + x * 7 + seed * 101) % 256;
+}
+
+interface Picture {
+  readonly y: number;
+  readonly x: number;
+  readonly height: number;
+  readonly width: number;
+}
+
+/** The tiles of a picture, and the entries of its page. */
+function tiled(
+  { y, x, height, width }: Picture,
+  start = TILES_AT,
+  seed = 0,
+): { entries: TiffEntry[]; bytes: Uint8Array } {
+  const [rows, columns] = [height, width].map((n) => Math.ceil(n / TILE));
+  const count = rows! * columns!;
+  const bytes = new Uint8Array(count * TILE_SIZE);
+  for (let i = 0; i < bytes.length; i++) {
+    const tile = Math.floor(i / TILE_SIZE);
+    const [row, column] = [Math.floor(tile / columns!), tile % columns!];
+    const within = i % TILE_SIZE;
+    bytes[i] = pixel(
+      y + row * TILE + Math.floor(within / TILE),
+      x + column * TILE + within % TILE,
+      seed,
+    );
+  }
+  const offsets = Array.from(
+    { length: count },
+    (_, i) => start + i * TILE_SIZE,
+  );
+  return {
+    entries: [
+      [256, "long", [width]],
+      [257, "long", [height]],
+      [258, "short", [8]],
+      [322, "short", [TILE]],
+      [323, "short", [TILE]],
+      [324, "long", offsets],
+      [325, "long", offsets.map(() => TILE_SIZE)],
+    ],
+    bytes,
+  };
+}
+
+/** A TIFF of one page. */
+function tiffOf(
+  picture: Picture,
+  more: TiffEntry[] = [],
+  start = TILES_AT,
+): Uint8Array<ArrayBuffer> {
+  const { entries, bytes } = tiled(picture, start);
+  const all = [...entries, ...more];
+  const changed = [...new Map(all.map((entry) => [entry[0], entry])).values()];
+  const head = buildTiff({ directories: [{ entries: changed }] });
+  assert(head.length <= TILES_AT);
+  const file = new Uint8Array(start + bytes.length);
+  file.set(head);
+  file.set(bytes, start);
+  return file;
+}
+
+function square(y: number, x: number, side = 32): Picture {
+  return { y: y * 32, x: x * 32, height: side, width: side };
+}
+
+/** A mosaic of 2 × 3 files. */
+function mosaic(): MemoryStore {
+  return new MemoryStore(
+    [0, 1].flatMap((y) =>
+      [0, 1, 2].map((x) =>
+        [`/m/y${y}_x${x}.tif`, tiffOf(square(y, x))] as const
+      )
+    ),
+  );
+}
+
+async function read(
+  store: Store,
+  path: string,
+): Promise<{ shape: number[]; data: number[] }> {
+  const root = zarr.root(withZarrParts(store)).resolve(path);
+  const array = await zarr.open(root, { kind: "array" });
+  const { data, shape } = await zarr.get(array);
+  return { shape, data: Array.from(data as Uint8Array) };
+}
+
+function picture(height: number, width: number, seed = 0): number[] {
+  return Array.from(
+    { length: height * width },
+    (_, i) => pixel(Math.floor(i / width), i % width, seed),
+  );
+}
+
+Deno.test("adoptTiffs makes a mosaic of the files that its encoding names", async () => {
+  const store = mosaic();
+  await store.set("/m/notes.txt", new Uint8Array(3));
+  const { chunks, report } = await adoptTiffs(store, "m", {
+    chunkKeyEncoding: GRID,
+    attributes: { source: "a survey" },
+  });
+  assertEquals(report, {
+    files: 6,
+    missingFiles: 0,
+    innerChunks: 24,
+    indexBytes: 6 * (32 + 4 * 16 + 4),
+    notes: [],
+  });
+  const { metadata } = chunks;
+  assertEquals(metadata.shape, [64, 96]);
+  assertEquals(metadata.dimension_names, ["y", "x"]);
+  assertEquals(metadata.attributes, { source: "a survey" });
+  assertEquals(await read(store, "m"), {
+    shape: [64, 96],
+    data: picture(64, 96),
+  });
+  assertEquals(await verifyAdopted(store, "m"), { files: 6, mismatches: [] });
+});
+
+Deno.test("adoptTiffs reads mosaics of any files like a picture that is cut into them", async () => {
+  const side = fc.integer({ min: 1, max: 3 });
+  const edge = fc.integer({ min: 1, max: 48 });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.record({
+        rows: side,
+        columns: side,
+        tiles: side,
+        height: edge,
+        width: edge,
+      }),
+      fc.array(fc.nat({ max: 8 })),
+      async ({ rows, columns, tiles, height, width }, missing) => {
+        const length = tiles * TILE;
+        const [lastHeight, lastWidth] = [height, width]
+          .map((n) => Math.min(n, length));
+        const store = new MemoryStore();
+        const shape = [
+          (rows - 1) * length + lastHeight!,
+          (columns - 1) * length + lastWidth!,
+        ];
+        const data = picture(shape[0]!, shape[1]!);
+        for (let n = 0; n < rows * columns; n++) {
+          const [y, x] = [Math.floor(n / columns), n % columns];
+          const part = {
+            y: y * length,
+            x: x * length,
+            height: y === rows - 1 ? lastHeight! : length,
+            width: x === columns - 1 ? lastWidth! : length,
+          };
+          // The last file gives the array its shape.
+          if (missing.includes(n) && n < rows * columns - 1) {
+            for (let i = 0; i < data.length; i++) {
+              const [row, column] = [Math.floor(i / shape[1]!), i % shape[1]!];
+              const isInside = row >= part.y && row < part.y + part.height &&
+                column >= part.x && column < part.x + part.width;
+              if (isInside) data[i] = 7;
+            }
+            continue;
+          }
+          await store.set(`/y${y}_x${x}.tif`, tiffOf(part));
+        }
+        const options = { chunkKeyEncoding: GRID, fillValue: 7 };
+        // Without a whole file, nothing says how long files are.
+        const isKnown = [0, 1].every((dimension) =>
+          [rows, columns][dimension] === 1 ||
+          Array.from({ length: rows * columns - 1 }, (_, n) => n).some((n) =>
+            !missing.includes(n) &&
+            [Math.floor(n / columns), n % columns][dimension]! <
+              [rows, columns][dimension]! - 1
+          ) || [lastHeight, lastWidth][dimension] === length
+        );
+        if (!isKnown) return;
+        await adoptTiffs(store, "", options);
+        assertEquals(await read(store, ""), { shape, data });
+        const { mismatches } = await verifyAdopted(store, "");
+        assertEquals(mismatches, []);
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
+
+Deno.test("adoptTiffs finds files with default keys, and refuses two suffixes", async () => {
+  for (const suffix of [".tif", ".tiff"]) {
+    const store = new MemoryStore();
+    await store.set(`/c/0/1${suffix}`, tiffOf(square(0, 1)));
+    const { chunks, report } = await adoptTiffs(store, "");
+    assertEquals(chunks.key([0, 1]), `/c/0/1${suffix}`);
+    assertEquals(report.missingFiles, 1);
+    assertEquals(report.notes, [
+      "The first file along dimension 1 has the grid coordinate 1: elements before it have the fill value",
+    ]);
+  }
+  const store = new MemoryStore();
+  await store.set("/c/0/0.tif", tiffOf(square(0, 0)));
+  await store.set("/c/0/1.tiff", tiffOf(square(0, 1)));
+  await assertRejects(
+    () => adoptTiffs(store, ""),
+    RangeError,
+    'Found "/c/0/1.tiff" and "/c/0/0.tif", which are of different encodings',
+  );
+});
+
+Deno.test("adoptTiffs takes files by a list in a store that cannot list, and links files of other names", async () => {
+  const memory = mosaic();
+  const store: Store = {
+    get: (key) => memory.get(key),
+    set: (key, value) => memory.set(key, value),
+    delete: (key) => memory.delete(key),
+  };
+  const at = (y: number, x: number) => ({
+    coordinates: [y, x],
+    key: `/m/y${y}_x${x}.tif` as StoreKey,
+  });
+  await assertRejects(
+    () => adoptTiffs(store, "m", { chunkKeyEncoding: GRID }),
+    TypeError,
+    'has no "list" method: give them by the option "files"',
+  );
+  const files = [at(0, 0), at(0, 1)];
+  await adoptTiffs(store, "m", { chunkKeyEncoding: GRID, files });
+  assertEquals((await read(store, "m")).data, picture(32, 64));
+  assertEquals(await verifyAdopted(store, "m"), { files: 2, mismatches: [] });
+
+  await inTempDir(async (folder) => {
+    const store = new FileSystemStore(folder);
+    await store.set("/raw/S2A.tif", tiffOf(square(0, 0)));
+    await store.set("/raw/S2B.tif", tiffOf(square(0, 1)));
+    const files = ["S2A", "S2B"].map((name, x) => ({
+      coordinates: [0, x],
+      key: `/raw/${name}.tif` as StoreKey,
+    }));
+    await assertRejects(
+      () => adoptTiffs(store, "m", { files }),
+      RangeError,
+      'File "/raw/S2A.tif" does not have the key of its chunk [0, 0], "/m/c/0/0.tif"',
+    );
+    await adoptTiffs(store, "m", { files, link: true });
+    assertEquals((await read(store, "m")).data, picture(32, 64));
+  });
+});
+
+Deno.test("adoptTiffs stacks files along a new first dimension", async () => {
+  const store = new MemoryStore();
+  for (const t of [0, 1, 2]) {
+    await store.set(`/c/${t}/0/0.tiff`, tiffOf(square(0, t)));
+  }
+  await assertRejects(
+    () => adoptTiffs(store, ""),
+    RangeError,
+    'is at [0, 0, 0], where an array of it has the dimensions ["y", "x"]: give one coordinate for each, or set stack: true',
+  );
+  const { chunks } = await adoptTiffs(store, "", { stack: true });
+  assertEquals(chunks.chunkShape, [1, 32, 32]);
+  assertEquals(chunks.metadata.dimension_names, ["stack", "y", "x"]);
+  const { shape, data } = await read(store, "");
+  assertEquals(shape, [3, 32, 32]);
+  const row = picture(32, 96);
+  const expected = [0, 1, 2].flatMap((t) =>
+    row.filter((_, i) => Math.floor(i % 96 / 32) === t)
+  );
+  assertEquals(data, expected);
+});
+
+/** A TIFF of three sizes of a picture: the page, and two overviews of it. */
+function pyramid(): Uint8Array<ArrayBuffer> {
+  let start = TILES_AT;
+  const levels = [48, 24, 12].map((side, seed) => {
+    const level = tiled({ y: 0, x: 0, height: side, width: side }, start, seed);
+    start += level.bytes.length;
+    return level;
+  });
+  const file = new Uint8Array(start);
+  file.set(buildTiff({
+    directories: levels.map(({ entries }, i) => ({
+      entries: i === 0 ? entries : [[254, "long", [1]] as const, ...entries],
+    })),
+  }));
+  let at = TILES_AT;
+  for (const { bytes } of levels) {
+    file.set(bytes, at);
+    at += bytes.length;
+  }
+  return file;
+}
+
+Deno.test("adoptTiffs makes an array of each overview, by links or by mapped keys", async (t) => {
+  const file = pyramid();
+  const sides = [48, 24, 12];
+  const assertLevels = async (storeOf: (overview: number) => Store) => {
+    for (const [overview, side] of sides.entries()) {
+      const store = storeOf(overview);
+      const data = picture(side, side, overview);
+      const path = `levels/${overview}`;
+      assertEquals(await read(store, path), { shape: [side, side], data });
+      const { mismatches } = await verifyAdopted(store, path);
+      assertEquals(mismatches, []);
+    }
+  };
+  await t.step("links", () =>
+    inTempDir(async (folder) => {
+      const store = new FileSystemStore(folder);
+      await store.set("/scene.tif", file);
+      const files = [{ coordinates: [0, 0], key: "/scene.tif" as const }];
+      for (const overview of sides.keys()) {
+        const options = { files, link: true, overview };
+        await adoptTiffs(store, `levels/${overview}`, options);
+      }
+      await assertLevels(() => store);
+      await assertRejects(
+        () => adoptTiffs(store, "levels/3", { files, link: true, overview: 3 }),
+        RangeError,
+        'File "/scene.tif" has no overview 3 of page 0, since it has 2',
+      );
+    }));
+  await t.step("mapped keys", async () => {
+    const memory = new MemoryStore([["/scene.tif", file]]);
+    const keyOf = (overview: number) =>
+      `/levels/${overview}/c/0/0.tif` as const;
+    const storeOf = (overview: number) =>
+      mapKeys(memory, { [keyOf(overview)]: "/scene.tif" });
+    for (const overview of sides.keys()) {
+      const files = [{ coordinates: [0, 0], key: keyOf(overview) }];
+      const options = { files, overview };
+      await adoptTiffs(storeOf(overview), `levels/${overview}`, options);
+    }
+    await assertLevels(storeOf);
+    assertEquals(await memory.get("/scene.tif"), file);
+  });
+});
+
+Deno.test("adoptTiffs refuses a file that is cut short", async () => {
+  const file = tiffOf(square(0, 0));
+  const store = new MemoryStore([["/c/0/0.tif", file.slice(0, -1)]]);
+  await assertRejects(
+    () => adoptTiffs(store, ""),
+    DamageError,
+    'File "/c/0/0.tif" is 3071 bytes long, where its tiles end at 3072',
+  );
+  await store.set("/c/0/0.tif", file);
+  await adoptTiffs(store, "");
+});
+
+Deno.test("describeTiff tells planes that one directory stands for, or that they cannot be found", async () => {
+  const planes = async (description: string, more: TiffEntry[] = []) => {
+    const file = tiffOf({ y: 0, x: 0, height: 32, width: 16 }, [
+      [270, "ascii", `${description}\0`],
+      ...more,
+    ]);
+    const { pages } = await describeTiff((range) =>
+      new MemoryStore([["/a", file]]).getRange("/a", range)
+    );
+    return pages;
+  };
+  const imageJ = "ImageJ=1.53t\nslices=3\nimages=3\nloop=false\n";
+  const found = await planes(imageJ);
+  assertEquals(
+    found.map(({ tiles }) => tiles.map((tile) => tile!.offset)),
+    [[2048, 2304], [2560, 2816], [3072, 3328]],
+  );
+  const truncated = (await planes('{"shape": [2, 32, 16], "truncated": true}'))
+    .length;
+  assertEquals(truncated, 2);
+  for (
+    const other of [
+      "images=3",
+      "ImageJ=1.53t\nimages=1\n",
+      '{"shape": [2, 32, 16]}',
+      '{"shape": ["a", null], "truncated": true}',
+      "{",
+    ]
+  ) {
+    const [page, ...others] = await planes(other);
+    assertEquals([page!.problem, others.length], [undefined, 0], other);
+  }
+  for (
+    const more of [
+      [[259, "short", [8]]],
+      [[324, "long", [2048, 2500]]],
+      [[256, "long", [15]]],
+      [[270, "ascii", "ImageJ=1\nimages=999999999\n\0"]],
+      [[270, "ascii", '{"shape": [3, 32, 8], "truncated": true}\0']],
+    ] satisfies TiffEntry[][]
+  ) {
+    const [page, ...others] = await planes(imageJ, more);
+    assertEquals(others.length, 0);
+    assert(page!.problem?.includes("planes, of which its directory has one"));
+  }
+});
+
+Deno.test("adoptTiffs refuses what is there already, and replaces it with overwrite", async () => {
+  const store = mosaic();
+  const options = { chunkKeyEncoding: GRID };
+  await adoptTiffs(store, "m", options);
+  await assertRejects(
+    () => adoptTiffs(store, "m", options),
+    MetadataError,
+    '"/m/zarr.json" is there already',
+  );
+  // A program writes a file anew, with its tiles elsewhere.
+  await store.set("/m/y1_x1.tif", tiffOf(square(1, 1), [], TILES_AT + 99));
+  const error = await assertRejects(() => read(store, "m"), DamageError);
+  assertEquals(error.key, "/m/y1_x1.tif");
+  const { mismatches } = await verifyAdopted(store, "m");
+  assertEquals(mismatches.map(({ key }) => key), ["/m/y1_x1.tif"]);
+  await adoptTiffs(store, "m", { ...options, overwrite: true });
+  assertEquals((await read(store, "m")).data, picture(64, 96));
+});
+
+Deno.test("verifyAdopted finds every file whose index is not right", async () => {
+  const changes: [string, (store: MemoryStore) => unknown, string][] = [
+    [
+      "the file is missing",
+      (s) => s.delete("/m/y0_x1.tif"),
+      "the file is missing, and its index is there",
+    ],
+    [
+      "the index is missing",
+      (s) => s.delete("/m/y0_x1.tif.index"),
+      "the file has no index",
+    ],
+    [
+      "the index is short",
+      (s) => s.set("/m/y0_x1.tif.index", new Uint8Array(9)),
+      "the index has 9 bytes, where the array has indexes of 100",
+    ],
+    [
+      "the record is damaged",
+      async (s) =>
+        s.set(
+          "/m/y0_x1.tif.index",
+          (await s.get("/m/y0_x1.tif.index"))!.with(3, 0),
+        ),
+      "the index has no record of its file",
+    ],
+    [
+      "the index is damaged",
+      async (s) =>
+        s.set(
+          "/m/y0_x1.tif.index",
+          (await s.get("/m/y0_x1.tif.index"))!.with(40, 99),
+        ),
+      "has the CRC32C",
+    ],
+    [
+      "the file is longer",
+      (s) => s.set("/m/y0_x1.tif", tiffOf(square(0, 1), [], TILES_AT + 1)),
+      "is 3073 bytes long, where its index was made for 3072",
+    ],
+    [
+      "the tiles are elsewhere",
+      async (s) => {
+        const moved = await s.get("/m/y0_x1.tif") as Uint8Array;
+        const at = moved.findIndex((_, i) =>
+          moved[i] === 0 && moved[i + 1] === 9 && moved[i + 5] === 10
+        );
+        await s.set("/m/y0_x1.tif", moved.with(at + 1, 8));
+      },
+      "inner chunk 1 has 256 bytes from 2048 on, where its index has 256 bytes from 2304 on",
+    ],
+    [
+      "the data type is another",
+      (s) => s.set("/m/y0_x1.tif", tiffOf(square(0, 1), [[339, "short", [2]]])),
+      'the file has the data type "int8", where the array has "uint8"',
+    ],
+    [
+      "the picture is smaller",
+      (s) => s.set("/m/y0_x1.tif", tiffOf(square(0, 1), [[256, "long", [31]]])),
+      "the file has the shape [32, 31], where the array has [32, 32]",
+    ],
+    [
+      "the compression is another",
+      (s) => s.set("/m/y0_x1.tif", tiffOf(square(0, 1), [[259, "short", [8]]])),
+      "the file has tiles of other codecs than the array",
+    ],
+    [
+      "the file is no TIFF",
+      (s) => s.set("/m/y0_x1.tif", new Uint8Array(3072)),
+      "starts with the bytes 00 00 00 00",
+    ],
+    [
+      "there is a new file",
+      (s) => s.set("/m/y0_x0.tif.index", new Uint8Array(100)),
+      "the index has no record of its file",
+    ],
+  ];
+  for (const [name, change, reason] of changes) {
+    const store = mosaic();
+    await adoptTiffs(store, "m", { chunkKeyEncoding: GRID });
+    await change(store);
+    const { files, mismatches } = await verifyAdopted(store, "m");
+    assertEquals([files, mismatches.length], [6, 1], name);
+    assert(mismatches[0]!.reason.includes(reason), mismatches[0]!.reason);
+  }
+});
+
+Deno.test("adoptTiffs refuses options that are unknown or of a wrong type", async () => {
+  const cases: [object, string][] = [
+    [{ keyEncoding: "v2" }, 'Unknown option "keyEncoding" of adoptTiffs'],
+    [{ page: -1 }, 'Expected the option "page" to be a whole number from 0'],
+    [{ overview: 1.5 }, 'Expected the option "overview" to be a whole number'],
+    [{ files: [{ key: "/a" }] }, "to be a list of { coordinates, key }"],
+    [{ link: 1 }, 'Expected the option "link" to be true or false'],
+    ...["yes", -1, 1.5, 201, NaN].map((stack): [object, string] => [
+      { stack },
+      'Expected the option "stack" to be true, false, or a whole number',
+    ]),
+    [{ fillValue: "7" }, 'Expected the option "fillValue" to be a number'],
+  ];
+  for (const [options, message] of cases) {
+    await assertRejects(
+      () => adoptTiffs(mosaic(), "m", options as AdoptTiffsOptions),
+      TypeError,
+      message,
+    );
+  }
+  await assertRejects(
+    () => adoptTiffs({ get: () => Promise.resolve(undefined) }, "m"),
+    TypeError,
+    "the store is read-only",
+  );
+  await assertRejects(
+    () => adoptTiffs(mosaic(), "m", { files: [] }),
+    RangeError,
+    "Expected files, found none",
+  );
+  const signal = AbortSignal.abort(new Error("Stopped"));
+  await assertRejects(
+    () => adoptTiffs(mosaic(), "m", { chunkKeyEncoding: GRID, signal }),
+    Error,
+    "Stopped",
+  );
+});
+
+/** Ways to write elements into an array. */
+const WRITES: Record<string, (store: MemoryStore) => Promise<void>> = {
+  "zarrita's set of one element": async (store: MemoryStore) => {
+    const root = zarr.root(withZarrParts(store)).resolve("m");
+    const array = await zarr.open(root, { kind: "array" });
+    await zarr.set(array, [0, 40], 1);
+  },
+  "zarrita's set of an inner chunk": async (store: MemoryStore) => {
+    const root = zarr.root(withZarrParts(store)).resolve("m");
+    const array = await zarr.open(root, { kind: "array" });
+    await zarr.set(array, [zarr.slice(0, 16), zarr.slice(32, 48)], 1);
+  },
+  "setSharded of a part": async (store: MemoryStore) => {
+    const root = zarr.root(withZarrParts(store)).resolve("m");
+    const array = await zarr.open(root, { kind: "array" });
+    await setSharded(zarr, array, [zarr.slice(0, 20), zarr.slice(32, 64)], 1);
+  },
+  "setSharded of a whole shard": async (store: MemoryStore) => {
+    const root = zarr.root(withZarrParts(store)).resolve("m");
+    const array = await zarr.open(root, { kind: "array" });
+    await setSharded(zarr, array, [zarr.slice(0, 32), zarr.slice(32, 64)], 1);
+  },
+  "ArrayChunks.set": async (store: MemoryStore) => {
+    const chunks = await openArrayChunks(store, "m");
+    const bytes = (await chunks.get([0, 0]))!;
+    await chunks.set([0, 1], bytes.fill(0, 0, bytes.length - 68));
+  },
+};
+
+/** What may be the matter with a file. */
+const STATES: Record<string, (store: MemoryStore) => unknown> = {
+  "as it was": () => {},
+  "whose tiles share bytes": async (store) => {
+    const offsets = Array.from({ length: 4 }, () => TILES_AT);
+    const file = tiffOf(square(0, 1), [[324, "long", offsets]]);
+    await store.set("/m/y0_x1.tif", file);
+    const options = { chunkKeyEncoding: GRID, overwrite: true };
+    await adoptTiffs(store, "m", options);
+  },
+  "that is longer now": (store) =>
+    store.set("/m/y0_x1.tif", tiffOf(square(0, 1), [], TILES_AT + 8)),
+  "that is shorter now": (store) =>
+    store.set("/m/y0_x1.tif", tiffOf(square(0, 1, 16))),
+  "whose index is damaged": async (store) => {
+    const index = (await store.get("/m/y0_x1.tif.index"))!;
+    await store.set("/m/y0_x1.tif.index", index.with(50, index[50]! + 1));
+  },
+  "whose index is lost": (store) => store.delete("/m/y0_x1.tif.index"),
+};
+
+Deno.test("no write changes an adopted file", async (t) => {
+  for (const [name, write] of Object.entries(WRITES)) {
+    for (const [state, change] of Object.entries(STATES)) {
+      await t.step(`${name}, a file ${state}`, async () => {
+        const store = mosaic();
+        await adoptTiffs(store, "m", { chunkKeyEncoding: GRID });
+        await change(store);
+        const before = await contentsOf(store);
+        // A shard is read before a part of it is changed.
+        const error = await assertRejects(() => write(store), Error);
+        const isRight = error instanceof OtherBytesError ||
+          error instanceof DamageError && state !== "as it was";
+        assert(isRight, String(error));
+        assertEquals(await contentsOf(store), before);
+      });
+    }
+  }
+});
+
+Deno.test("setSharded with tiffContainer replaces an adopted file by another whole TIFF", async () => {
+  for (const directory of ["start", "end"] as const) {
+    const store = mosaic();
+    const { chunks } = await adoptTiffs(store, "m", { chunkKeyEncoding: GRID });
+    const root = zarr.root(withZarrParts(store)).resolve("m");
+    const array = await zarr.open(root, { kind: "array" });
+    const container = tiffContainer(chunks.metadata, { directory });
+    const place = [zarr.slice(0, 32), zarr.slice(32, 64)];
+    const part = Uint8Array.from({ length: 1024 }, (_, i) => i % 253);
+    await setSharded(zarr, array, place, part, { container });
+    assertEquals((await zarr.get(array, place)).data, part);
+    assertEquals(await verifyAdopted(store, "m"), { files: 6, mismatches: [] });
+    // A part of it, too.
+    await setSharded(zarr, array, [0, 33], 255, { container });
+    assertEquals((await zarr.get(array, place)).data, part.with(1, 255));
+    assertEquals(await verifyAdopted(store, "m"), { files: 6, mismatches: [] });
+  }
+});
+
+Deno.test("setSharded and ArrayChunks.set lose an adopted file by the option otherBytes", async () => {
+  const store = mosaic();
+  const { chunks } = await adoptTiffs(store, "m", { chunkKeyEncoding: GRID });
+  const root = zarr.root(withZarrParts(store)).resolve("m");
+  const array = await zarr.open(root, { kind: "array" });
+  const options = { otherBytes: "replace" as const };
+  await setSharded(zarr, array, [0, 0], 255, options);
+  assertEquals((await read(store, "m")).data, picture(64, 96).with(0, 255));
+  await zarr.set(array as never, [1, 0], 254); // It is no TIFF any more.
+  assertEquals(
+    (await read(store, "m")).data,
+    picture(64, 96).with(0, 255).with(96, 254),
+  );
+  await chunks.set([1, 1], (await chunks.get([0, 0]))!, options);
+  const { data } = await zarr.get(array, [32, zarr.slice(32, 34)]);
+  assertEquals(data, new Uint8Array([255, 7]));
+});

@@ -1,0 +1,593 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import * as zarr from "zarrita";
+import {
+  type ArrayMetadata,
+  arrayMetadata,
+  type ArrayMetadataOptions,
+  createArrayChunks,
+  DamageError,
+  encodeShard,
+  FileSystemStore,
+  MemoryStore,
+  MetadataError,
+  parseShardLayout,
+  type Store,
+  type StoreKey,
+  TemplateChunkKeyEncoding,
+} from "../../mod.ts";
+import { formatZarrJson } from "../../src/metadata/json.ts";
+import { setSharded, withZarrParts } from "../../zarrita.ts";
+import {
+  adoptZip,
+  type AdoptZipOptions,
+  verifyAdoptedZip,
+  zipContainer,
+} from "../../zip.ts";
+import { inTempDir } from "../stores/temp_dir.ts";
+import { encodeJson } from "../support/documents.ts";
+import { makeZip } from "../zip/make_zip.ts";
+import { contentsOf } from "../support/bytes.ts";
+
+async function elementsOf(store: Store, path: string): Promise<number[]> {
+  const root = zarr.root(withZarrParts(store)).resolve(path);
+  const array = await zarr.open(root, { kind: "array" });
+  return Array.from((await zarr.get(array)).data as Uint16Array);
+}
+
+/** Metadata of an array of four elements in two chunks. */
+function small(changes: Partial<ArrayMetadataOptions> = {}): ArrayMetadata {
+  return arrayMetadata({
+    shape: [4],
+    dataType: "uint8",
+    chunkShape: [2],
+    ...changes,
+  });
+}
+
+/** A zip with an array of four elements, of which some are other than those of the first one. */
+function smallZip({ metadata = small(), at = "", add = 0, entries }: {
+  metadata?: unknown;
+  at?: string;
+  add?: number;
+  entries?: Parameters<typeof makeZip>[0];
+} = {}): Uint8Array {
+  return makeZip([
+    { name: `${at}zarr.json`, bytes: formatZarrJson(metadata) },
+    { name: `${at}c/0`, bytes: new Uint8Array([1, 2]).map((n) => n + add) },
+    { name: `${at}c/1`, bytes: new Uint8Array([3, 4]).map((n) => n + add) },
+    ...entries ?? [],
+  ]).file;
+}
+
+Deno.test("adoptZip puts zips together that end where the array ends, and adds one index a file", async () => {
+  const store = new MemoryStore();
+  const metadata = arrayMetadata({
+    shape: [10, 7],
+    dataType: "uint16",
+    shardShape: [6, 6],
+    chunkShape: [2, 3],
+    fillValue: 5,
+    suffix: ".zip",
+    parts: ["", ".index"],
+    attributes: { unit: "m" },
+    dimensionNames: ["y", "x"],
+  });
+  const written = await createArrayChunks(store, "written", metadata);
+  const root = zarr.root(withZarrParts(store)).resolve("written");
+  const array = await zarr.open(root, { kind: "array" });
+  const values = Uint16Array.from({ length: 70 }, (_, i) => i * i);
+  const container = zipContainer(metadata, { zarrJson: "last" });
+  await setSharded(zarr, array, null, values, { container });
+
+  const adopted = new MemoryStore();
+  for (const shard of [[0, 0], [0, 1], [1, 0], [1, 1]]) {
+    const zip = (await store.get(written.key(shard)))!;
+    await adopted.set(`/a/c/${shard.join("/")}.zip`, zip);
+  }
+  const before = await contentsOf(adopted);
+  const { chunks, report } = await adoptZip(adopted, "a");
+  assertEquals(report, {
+    files: 4,
+    missingFiles: 0,
+    innerChunks: 15,
+    indexBytes: 4 * (32 + 100),
+    notes: [],
+  });
+  assertEquals(await elementsOf(adopted, "a"), [...values]);
+  const { shape, fill_value, attributes, dimension_names } = chunks.metadata;
+  assertEquals({ shape, fill_value, attributes, dimension_names }, {
+    shape: [10, 7],
+    fill_value: 5,
+    attributes: { unit: "m" },
+    dimension_names: ["y", "x"],
+  });
+  assertEquals(chunks.innerChunkShape, [2, 3]);
+  const after = await contentsOf(adopted);
+  const added = Object.entries(after).filter(([key]) => !(key in before));
+  assertEquals(added.map(([key, bytes]) => [key, bytes.length]), [
+    ["/a/c/0/0.zip.index", 132],
+    ["/a/c/0/1.zip.index", 132],
+    ["/a/c/1/0.zip.index", 132],
+    ["/a/c/1/1.zip.index", 132],
+    ["/a/zarr.json", (await adopted.get("/a/zarr.json"))!.length],
+  ]);
+  assertEquals({ ...after, ...before }, after);
+});
+
+Deno.test("adoptZip adopts files by their names, by their places and by links", async () => {
+  const zips: [StoreKey, Uint8Array][] = [
+    ["/a/month_01.zip", smallZip({ add: 10 })],
+    ["/a/month_02.zip", smallZip({ add: 20 })],
+    ["/a/readme.txt", new Uint8Array(3)],
+  ];
+  const elements = [11, 12, 13, 14, 21, 22, 23, 24];
+  const store = new MemoryStore(zips);
+  const { report } = await adoptZip(store, "a", {
+    chunkKeyEncoding: new TemplateChunkKeyEncoding("month_{0:02}.zip"),
+  });
+  assertEquals(report.notes, [
+    "The first file along dimension 0 has the grid coordinate 1: elements before it have the fill value",
+    'The format "month_{0+1:02}.zip" gives these files grid coordinates from 0 on, without such gaps',
+  ]);
+  assertEquals(await elementsOf(store, "a"), [0, 0, 0, 0, ...elements]);
+
+  await inTempDir(async (folder) => {
+    const files = new FileSystemStore(folder);
+    for (const [key, bytes] of zips) await files.set(key, bytes);
+    await adoptZip(files, "b", {
+      files: [
+        { key: "/a/month_02.zip", coordinates: [1] },
+        { key: "/a/month_01.zip", coordinates: [0] },
+      ],
+      link: true,
+    });
+    assertEquals(await elementsOf(files, "b"), elements);
+    await adoptZip(files, "c", { key: "/a/month_02.zip", link: true });
+    assertEquals(await elementsOf(files, "c"), elements.slice(4));
+  });
+});
+
+Deno.test("adoptZip adopts an array in a group, and a shard that a zip holds as entries", async () => {
+  const shard = encodeShard(
+    [new Uint8Array([1]), new Uint8Array([2])],
+    parseShardLayout(small({ shardShape: [2], chunkShape: [1] }).codecs[0], [
+      2,
+    ]),
+  );
+  const metadata = small({ shardShape: [2], chunkShape: [1] });
+  const file = makeZip([
+    { name: "zarr.json", bytes: encodeJson({ zarr_format: 3 }) },
+    { name: "zarr.json", bytes: encodeJson({ zarr_format: 3 }) },
+    { name: "x/y/zarr.json", bytes: encodeJson(metadata) },
+    { name: "x/y/c/", bytes: new Uint8Array() },
+    { name: "x/y/c/1", bytes: shard },
+    { name: "x/y/c/7", bytes: shard },
+    { name: "x/z/c/0", bytes: shard, method: 8 },
+  ]).file;
+  const store = new MemoryStore([["/a/c/0.zip", file]]);
+  const { report } = await adoptZip(store, "a", { array: "x/y" });
+  assertEquals(report.innerChunks, 1);
+  assertEquals(await elementsOf(store, "a"), [0, 0, 1, 2]);
+});
+
+Deno.test("adoptZip refuses files that are no shards of one array, with the reason and a way out", async () => {
+  type Files = readonly [StoreKey, Uint8Array][];
+  const first: [StoreKey, Uint8Array] = ["/a/c/0.zip", smallZip()];
+  const second = (metadata: unknown): Files => [
+    first,
+    ["/a/c/1.zip", smallZip({ metadata })],
+  ];
+  const refused: [
+    Files,
+    AdoptZipOptions,
+    new (message: string) => Error,
+    string,
+  ][] = [
+    [
+      second(small({ dataType: "int8" })),
+      {},
+      RangeError,
+      'File "/a/c/0.zip" has the data_type "uint8", and File "/a/c/1.zip" has "int8": files of one array agree in it; adopt them as several arrays',
+    ],
+    [
+      [first, [
+        "/a/c/1.zip",
+        makeZip([{
+          name: "zarr.json",
+          bytes: encodeJson(small()),
+        }]).file,
+      ]],
+      {},
+      RangeError,
+      'File "/a/c/1.zip" has no chunk of its array, such as the entry "c/0" beside its zarr.json',
+    ],
+    [
+      [first, [
+        "/a/c/1.zip",
+        smallZip({ metadata: small({ suffix: ".raw" }) }),
+      ]],
+      {},
+      RangeError,
+      'such as the entry "c/0.raw"',
+    ],
+    ...["c\\0", "zarr.json", "a\\b.txt"].map((
+      name,
+    ): typeof refused[number] => [
+      [first, [
+        "/a/c/1.zip",
+        smallZip({
+          at: name === "zarr.json" ? "x\\" : "",
+          entries: [{ name, bytes: new Uint8Array(2) }],
+        }),
+      ]],
+      {},
+      RangeError,
+      'with a backslash, where names in zip files are joined by "/"',
+    ]),
+    [second(small({ fillValue: 3 })), {}, RangeError, "has the fill_value 0"],
+    [
+      [0n, 2n ** 64n - 1n].map((fillValue, i): [StoreKey, Uint8Array] => [
+        `/a/c/${i}.zip`,
+        smallZip({
+          metadata: small({ dataType: "uint64", fillValue }),
+        }),
+      ]),
+      {},
+      RangeError,
+      'has "18446744073709551615"',
+    ],
+    [second(small({ codecs: ["gzip"] })), {}, RangeError, "has the codecs ["],
+    [second(small({ chunkShape: [4] })), {}, RangeError, "has the chunk_grid"],
+    [
+      second(small({ shape: [5] })),
+      {},
+      RangeError,
+      'File "/a/c/1.zip" has 5 elements along dimension 0, where those before it have 4',
+    ],
+    [
+      [
+        ["/a/c/0.zip", smallZip({ metadata: small({ shape: [3] }) })],
+        ["/a/c/1.zip", smallZip()],
+      ],
+      {},
+      RangeError,
+      'File "/a/c/0.zip" has 3 elements along dimension 0, which its chunks of 2 do not divide',
+    ],
+    [
+      [first, ["/a/c/1.zip", smallZip({ metadata: small({ shape: [2] }) })], [
+        "/a/c/2.zip",
+        smallZip(),
+      ]],
+      {},
+      RangeError,
+      "at [0] and [1]: files of one array have the same length",
+    ],
+    [
+      [["/a/c/0/0.zip", smallZip()]],
+      {},
+      RangeError,
+      'File "/a/c/0/0.zip" is at [0, 0], where its array has 1 dimensions',
+    ],
+    [
+      [["/a/data.zip", smallZip()]],
+      {},
+      RangeError,
+      'Found no file below "/a" whose key is that of a chunk, such as "c/0/0.zip", among 1 keys such as "/a/data.zip"',
+    ],
+    [
+      [["/a/data.zip", smallZip()]],
+      { key: "/a/data.zip" },
+      RangeError,
+      'File "/a/data.zip" does not have the key of its chunk [0], "/a/c/0.zip": set link: true',
+    ],
+    [
+      [["/a/data.zip", smallZip()]],
+      { key: "/data.zip" },
+      RangeError,
+      'Expected the key of a zip in MemoryStore(1), found "/data.zip", which has no value',
+    ],
+    [
+      [["/a/c/0.zip", smallZip({ at: "x/" })]],
+      {},
+      MetadataError,
+      'No Zarr node at "/" in zip "/a/c/0.zip": there is no "/zarr.json"; there is a node at "/x": name the array by the option "array"',
+    ],
+    [
+      [[
+        "/a/c/0.zip",
+        smallZip({
+          at: "x/",
+          entries: [{
+            name: "zarr.json",
+            bytes: encodeJson({ zarr_format: 3, node_type: "group" }),
+          }],
+        }),
+      ]],
+      {},
+      MetadataError,
+      'Expected an array, found a group; there is a node at "/x" (at /zarr.json#/node_type in zip "/a/c/0.zip"): name the array by the option "array"',
+    ],
+    [
+      [["/a/c/0.zip", smallZip()]],
+      { array: "x" },
+      MetadataError,
+      'there is no "/x/zarr.json"',
+    ],
+    [
+      [[
+        "/a/c/0.zip",
+        makeZip([{ name: ".zarray", bytes: new Uint8Array(2) }]).file,
+      ]],
+      {},
+      MetadataError,
+      "found a Zarr v2 array (.zarray); v2View shows it as Zarr v3",
+    ],
+    [
+      [[
+        "/a/c/0.zip",
+        smallZip({ metadata: small({ parts: ["", ".end:1"] }) }),
+      ]],
+      {},
+      RangeError,
+      'File "/a/c/0.zip" has an array with storage transformers',
+    ],
+    [
+      [["/a/c/0.zip", smallZip({ metadata: { node_type: "array" } })]],
+      {},
+      MetadataError,
+      'Missing member "zarr_format"',
+    ],
+    [
+      [["/a/c/0.zip", smallZip().subarray(1)]],
+      {},
+      DamageError,
+      'File "/a/c/0.zip" has a directory of',
+    ],
+    [
+      [[
+        "/a/c/0.zip",
+        smallZip({
+          entries: [{ name: "c/1", bytes: new Uint8Array([9, 9]) }],
+        }),
+      ]],
+      {},
+      RangeError,
+      'has the entry "c/1" twice',
+    ],
+    [
+      [first, ["/a/zarr.json", new Uint8Array()]],
+      {},
+      MetadataError,
+      '"/a/zarr.json" is there already',
+    ],
+  ];
+  for (const [files, options, error, message] of refused) {
+    const store = new MemoryStore(files);
+    const before = await contentsOf(store);
+    await assertRejects(() => adoptZip(store, "a", options), error, message);
+    assertEquals(await contentsOf(store), before, message);
+  }
+});
+
+Deno.test("adoptZip reads the length, the end and the zarr.json of a file", async () => {
+  const entries = Array.from({ length: 2000 }, (_, i) => ({
+    name: `c/${i}`,
+    bytes: new Uint8Array(100),
+  }));
+  const metadata = small({ shape: [4000] });
+  const document = { name: "zarr.json", bytes: encodeJson(metadata) };
+  const few = makeZip([document, ...entries.slice(0, 1000)]).file;
+  const many = makeZip([
+    document,
+    ...entries,
+    ...entries.map((entry) => ({
+      ...entry,
+      name: `other/${entry.name}`,
+    })),
+  ]).file;
+  for (const [file, expected] of [[few, 2], [many, 3]] as const) {
+    const memory = new MemoryStore([["/a/c/0.zip", file]]);
+    const ranges: number[] = [];
+    let sizes = 0;
+    const store: Store = {
+      get: (key) => memory.get(key),
+      set: (key, value) => memory.set(key, value),
+      list: (prefix) => memory.list(prefix),
+      size(key) {
+        if (key === "/a/c/0.zip") sizes++;
+        return memory.size(key);
+      },
+      async getRange(key, range) {
+        const bytes = await memory.getRange(key, range);
+        ranges.push(bytes!.length);
+        return bytes;
+      },
+    };
+    await adoptZip(store, "a");
+    assertEquals([sizes, ranges.length], [1, expected]);
+    assertEquals(ranges.at(-1), document.bytes.length);
+  }
+});
+
+Deno.test("adoptZip notes attributes that differ, and has those of the first file", async () => {
+  const store = new MemoryStore([0, 1].map((n) => [
+    `/a/c/${n}.zip`,
+    smallZip({ metadata: small({ attributes: { n } }) }),
+  ]));
+  const { chunks, report } = await adoptZip(store, "a");
+  assertEquals(chunks.metadata.attributes, { n: 0 });
+  assertEquals(report.notes, [
+    'File "/a/c/1.zip" has other attributes than "/a/c/0.zip", whose attributes the array has',
+  ]);
+});
+
+Deno.test("adoptZip refuses options that are unknown or of a wrong type", async () => {
+  const wrong: [unknown, string][] = [
+    [null, "Expected the options of adoptZip as an object, found null"],
+    [
+      { keys: [] },
+      'Unknown option "keys" of adoptZip; expected "key"',
+    ],
+    [
+      { template: "" },
+      'Unknown option "template" of adoptZip; known are "link", "overwrite", "dryRun", "share", "finish", "onProgress", "signal", "key", "files", "chunkKeyEncoding", "array" and "dimensionNames"',
+    ],
+    [{ key: 1 }, 'Expected the option "key" to be the key of a zip, found 1'],
+    [{ files: [{ key: "/a" }] }, 'the option "files" to be a list'],
+    [{ files: [{ key: "/a", coordinates: [-1] }] }, 'the option "files"'],
+    [{ files: [] }, 'the option "files"'],
+    [{ chunkKeyEncoding: null }, 'the option "chunkKeyEncoding" to be'],
+    [{ array: 1 }, 'the option "array" to be a path, found 1'],
+    [{ link: "yes" }, 'the option "link" to be true or false, found "yes"'],
+    [
+      { key: "/a", files: [{ key: "/a", coordinates: [0] }] },
+      'Expected one of the options "key" and "files", found both',
+    ],
+  ];
+  for (const [options, message] of wrong) {
+    await assertRejects(
+      () => adoptZip(new MemoryStore(), "a", options as AdoptZipOptions),
+      TypeError,
+      message,
+    );
+  }
+  await assertRejects(
+    () => adoptZip(new MemoryStore(), "a", { key: "a.zip" as StoreKey }),
+    RangeError,
+    'Key "a.zip" does not start with "/"',
+  );
+  await assertRejects(
+    () => adoptZip({ get: () => Promise.resolve(undefined) }, "a"),
+    TypeError,
+  );
+});
+
+Deno.test("verifyAdoptedZip finds files whose index is not right any more", async () => {
+  const at = "x/y/";
+  /** A zip of the same length as the adopted one, unless changed. */
+  const zipOf = (
+    chunks: [number[], number[]],
+    changes: { metadata?: ArrayMetadata; at?: string; method?: number } = {},
+  ) => {
+    const { metadata = small(), method = 0 } = changes;
+    const path = changes.at ?? at;
+    return makeZip([
+      { name: `${path}zarr.json`, bytes: encodeJson(metadata) },
+      ...chunks.map((chunk, i) => ({
+        name: `${path}c/${i}`,
+        bytes: new Uint8Array(chunk),
+        method,
+      })),
+    ]).file;
+  };
+  const same: [number[], number[]] = [[1, 2, 3], [4]];
+  const before = zipOf(same);
+  const replaced: [string, Uint8Array | undefined, string | undefined][] = [
+    ["the same file", before, undefined],
+    ["other bytes in the same places", zipOf([[9, 9, 9], [9]]), undefined],
+    [
+      "entries elsewhere",
+      zipOf([[1, 2], [3, 4]]),
+      "inner chunk 0 has 2 bytes from",
+    ],
+    [
+      "a longer file",
+      zipOf([[1, 2, 3], [4, 5]]),
+      `is ${
+        before.length + 1
+      } bytes long, where its index was made for ${before.length}`,
+    ],
+    [
+      "another array",
+      zipOf(same, { metadata: small({ fillValue: 7 }) }),
+      "the file has an array with the fill_value 7, where the array has 0",
+    ],
+    [
+      "an array of another shape",
+      zipOf(same, { metadata: small({ shape: [3] }) }),
+      "the file has an array of the shape [3], where its shard has [4]",
+    ],
+    [
+      "other chunks",
+      zipOf(same, { metadata: small({ chunkShape: [4] }) }),
+      "the file has an array with the chunk_grid",
+    ],
+    [
+      "an array elsewhere",
+      zipOf(same, { at: "x/z/" }),
+      "has no array at the path that was adopted",
+    ],
+    [
+      "metadata that is not valid",
+      zipOf(same, { metadata: { ...small(), zarr_format: 4 } }),
+      "Expected 3 as zarr_format, found 4",
+    ],
+    ["compressed entries", zipOf(same, { method: 8 }), "compressed by deflate"],
+    ["no zip", new Uint8Array(before.length), "does not end with the last"],
+    ["no file", undefined, "the file is missing, and its index is there"],
+  ];
+  for (const [what, file, reason] of replaced) {
+    const store = new MemoryStore([
+      ["/a/c/0.zip", before],
+      ["/a/c/1.zip", before],
+    ]);
+    await adoptZip(store, "a", { array: "x/y" });
+    if (file === undefined) await store.delete("/a/c/1.zip");
+    else await store.set("/a/c/1.zip", file);
+    const { files, mismatches } = await verifyAdoptedZip(store, "a");
+    assertEquals(files, 2);
+    assertEquals(
+      mismatches.map(({ key }) => key),
+      reason === undefined ? [] : ["/a/c/1.zip"],
+      what,
+    );
+    const found = mismatches[0]?.reason ?? "";
+    assert(found.includes(reason ?? ""), `${what}: ${found}`);
+  }
+});
+
+Deno.test("adoptZip stops when its signal is aborted", async () => {
+  const store = new MemoryStore([["/a/c/0.zip", smallZip()]]);
+  const signal = AbortSignal.abort(new Error("Enough"));
+  await assertRejects(() => adoptZip(store, "a", { signal }), Error, "Enough");
+  assert(await store.get("/a/zarr.json") === undefined);
+});
+
+Deno.test("verifyAdoptedZip tells files apart whose coordinates differ at the end only", async () => {
+  const ones = Array.from({ length: 59 }, () => 1);
+  const metadata = small({ shape: [...ones, 4], chunkShape: [...ones, 2] });
+  const zeros = "0/".repeat(59) as "0/";
+  const zip = makeZip([
+    { name: "zarr.json", bytes: encodeJson(metadata) },
+    { name: `c/${zeros}0`, bytes: new Uint8Array(2) },
+  ]).file;
+  const store = new MemoryStore([
+    [`/c/${zeros}0.zip`, zip],
+    [`/c/${zeros}1.zip`, zip],
+  ]);
+  await adoptZip(store, "");
+  await store.set(`/c/${zeros}0.zip`, new Uint8Array(9));
+  const { files, mismatches } = await verifyAdoptedZip(store, "");
+  assertEquals(files, 2);
+  assertEquals(mismatches.map(({ key }) => key), [`/c/${zeros}0.zip`]);
+});
+
+Deno.test("verifyAdoptedZip asks for the places of a large grid one after another in a store that cannot list", async () => {
+  const stored = new MemoryStore([["/c/0.zip", smallZip()]]);
+  const { chunks } = await adoptZip(stored, "");
+  const metadata = { ...chunks.metadata, shape: [4 * 2 ** 40] };
+  await stored.set("/zarr.json", encodeJson(metadata));
+  const controller = new AbortController();
+  let requests = 0;
+  const store: Store = {
+    get: (key) => stored.get(key),
+    size(key) {
+      if (++requests === 100) controller.abort(new Error("Enough"));
+      return stored.size(key);
+    },
+  };
+  const { signal } = controller;
+  const verified = verifyAdoptedZip(store, "", { signal });
+  await assertRejects(() => verified, Error, "Enough");
+  assert(requests < 200, `${requests} requests`);
+});

@@ -1,0 +1,379 @@
+/** Files whose names number them from 1, by steps, or along some dimensions alone. */
+import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
+import fc from "fast-check";
+import * as zarr from "zarrita";
+import {
+  arrayMetadata,
+  FileSystemStore,
+  MemoryStore,
+  type StoreKey,
+  TemplateChunkKeyEncoding,
+} from "../../mod.ts";
+import {
+  notesOnStarts,
+  suggestFormat,
+} from "../../src/adopt/suggest_format.ts";
+import { adoptTiffs, verifyAdopted } from "../../tiff.ts";
+import { adoptZip } from "../../zip.ts";
+import { withZarrParts } from "../../zarrita.ts";
+import { inTempDir } from "../stores/temp_dir.ts";
+import { encodeJson } from "../support/documents.ts";
+import { runs } from "../support/runs.ts";
+import { buildTiff } from "../tiff/build_tiff.ts";
+import { makeZip } from "../zip/make_zip.ts";
+import { tiffOf } from "./tiled_files.ts";
+
+const template = (format: string) => ({
+  chunkKeyEncoding: { name: "template", configuration: { format } },
+});
+
+function storeOf(files: Readonly<Record<string, Uint8Array>>): MemoryStore {
+  return new MemoryStore(
+    Object.entries(files).map(([name, bytes]) =>
+      [`/a/${name}` as StoreKey, bytes] as const
+    ),
+  );
+}
+
+/** A TIFF of one tile of 16 × 16 bytes for each page and band. */
+function tiffWith(
+  { pages = 1, bands = 1, isPlanar = false, value = 1 }: {
+    pages?: number;
+    bands?: number;
+    isPlanar?: boolean;
+    value?: number;
+  },
+): Uint8Array {
+  const start = 4096;
+  const tiles = isPlanar ? bands : 1;
+  const size = 256 * bands / tiles;
+  const directories = Array.from({ length: pages }, (_, page) => ({
+    entries: [
+      [256, "long", [16]],
+      [257, "long", [16]],
+      [258, "short", new Array(bands).fill(8)],
+      [277, "short", [bands]],
+      [284, "short", [isPlanar ? 2 : 1]],
+      [322, "short", [16]],
+      [323, "short", [16]],
+      [
+        324,
+        "long",
+        Array.from(
+          { length: tiles },
+          (_, i) => start + (page * tiles + i) * size,
+        ),
+      ],
+      [325, "long", new Array(tiles).fill(size)],
+    ] as const,
+  }));
+  const file = new Uint8Array(start + pages * bands * 256).fill(value, start);
+  file.set(buildTiff({ directories }));
+  return file;
+}
+
+/** A zip with an array of 2 × 4 × 4 bytes in one chunk. */
+function cubeOf(value: number): Uint8Array {
+  const metadata = arrayMetadata({
+    shape: [2, 4, 4],
+    dataType: "uint8",
+    chunkShape: [2, 4, 4],
+    dimensionNames: ["t", "y", "x"],
+  });
+  return makeZip([
+    { name: "zarr.json", bytes: encodeJson(metadata) },
+    { name: "c/0/0/0", bytes: new Uint8Array(32).fill(value) },
+  ]).file;
+}
+
+/** Files of a kind, a format, and the shape of the array of two files, or a part of the error. */
+const KINDS: [
+  Parameters<typeof tiffWith>[0],
+  string,
+  readonly number[] | string,
+  (boolean | number)?,
+][] = [
+  [{ pages: 3 }, "f{0+1}.tif", [6, 16, 16]],
+  [{ pages: 3 }, "f{-3+1}.tif", [6, 16, 16]],
+  [{ bands: 3 }, "f{2+1}.tif", [16, 16, 6]],
+  [{ bands: 3 }, "f{-1+1}.tif", [16, 16, 6]],
+  [{ bands: 3, isPlanar: true }, "f{0+1}.tif", [6, 16, 16]],
+  [{}, "f{0+1}.tif", [2, 16, 16], true],
+  [{ bands: 3 }, "f{0+1}.tif", [2, 16, 16, 3], true],
+  [{ pages: 2 }, "f{0+1}.tif", [2, 2, 16, 16], true],
+  [{ pages: 2 }, "f{1+1}.tif", [1, 4, 16, 16], true],
+  [{}, "f{0+1}.tif", [2, 1, 16, 16], 2],
+  [{}, "f{1+1}.tif", [1, 2, 16, 16], 2],
+  [{}, "f{-3+1}.tif", [1, 2, 16, 16], 2],
+  [{ bands: 3 }, "f{2+1}.tif", [1, 1, 2, 16, 16, 3], 3],
+  [{}, "f{0+1}.tif", 'of ["y", "x"]: set stack', 0],
+  [
+    {},
+    "f{2+1}.tif",
+    'of ["stack_0", "stack_1", "y", "x"]: set stack to the number of new dimensions, or number both',
+    2,
+  ],
+  [{}, "f{0+1}.tif", "dimension y and none for x"],
+  [{}, "f{1+1}.tif", "dimension x and none for y"],
+  [
+    { bands: 3 },
+    "f{0+1}.tif",
+    'set stack: true to put each file at one place of a new first dimension, or number both, as by "{0}_{1}"',
+  ],
+  [{ pages: 2 }, "f{-1+1}.tif", 'number both, as by "{1}_{2}", or list'],
+  [{}, "f{-2+1}.tif", "dimension y and none for x", true],
+  [
+    {},
+    "f{2+1}.tif",
+    'is at [0, 0, 0], where an array of it has the dimensions ["y", "x"]',
+  ],
+];
+
+for (const [kind, format, expected, stack = false] of KINDS) {
+  Deno.test(`adoptTiffs places files of ${JSON.stringify(kind)} by the format ${format}${stack === false ? "" : ` with stack: ${stack}`}`, async () => {
+    const store = storeOf({
+      "f1.tif": tiffWith({ ...kind, value: 1 }),
+      "f2.tif": tiffWith({ ...kind, value: 2 }),
+    });
+    const adopt = () => adoptTiffs(store, "a", { ...template(format), stack });
+    if (typeof expected === "string") {
+      await assertRejects(adopt, RangeError, expected);
+      assertEquals((await Array.fromAsync(store.list("/"))).length, 2);
+      return;
+    }
+    const { chunks } = await adopt();
+    assertEquals(chunks.metadata.shape, [...expected]);
+    const root = zarr.root(withZarrParts(store)).resolve("a");
+    const array = await zarr.open(root, { kind: "array" });
+    const at = (place: "first" | "last") =>
+      zarr.get(
+        array,
+        expected.map((n) =>
+          place === "first" ? zarr.slice(1) : zarr.slice(n - 1, n)
+        ),
+      ).then(({ data }) => (data as Uint8Array)[0]);
+    assertEquals([await at("first"), await at("last")], [1, 2]);
+    assertEquals((await verifyAdopted(store, "a")).mismatches, []);
+  });
+}
+
+Deno.test("adoptTiffs places a single file by a number of its rows alone", async () => {
+  const store = storeOf({ "f1.tif": tiffOf(1) });
+  const { chunks } = await adoptTiffs(store, "a", template("f{0+1}.tif"));
+  assertEquals(chunks.metadata.shape, [16, 16]);
+});
+
+Deno.test("adoptZip places files along one dimension, and names the dimensions", async () => {
+  for (
+    const [format, shape] of [["day_{0+1}.zip", [4, 4, 4]], ["day_{1+1}.zip", [
+      2,
+      8,
+      4,
+    ]], ["day_{-1+1}.zip", [2, 4, 8]]] as const
+  ) {
+    const store = storeOf({ "day_1.zip": cubeOf(1), "day_2.zip": cubeOf(2) });
+    const { chunks } = await adoptZip(store, "a", {
+      ...template(format),
+      dimensionNames: ["day", null, "x"],
+    });
+    assertEquals(chunks.metadata.shape, [...shape]);
+    assertEquals(chunks.metadata.dimension_names, ["day", null, "x"]);
+  }
+  const store = storeOf({ "day_1.zip": cubeOf(1) });
+  for (
+    const [dimensionNames, message] of [[
+      ["a"],
+      "Expected dimensionNames to have one name for each of the 3",
+    ], [[
+      "a",
+      1,
+      "b",
+    ], "dimension_names"], ["a", "Expected the option"]] as const
+  ) {
+    await assertRejects(
+      () =>
+        adoptZip(store, "a", {
+          ...template("day_{0+1}.zip"),
+          dimensionNames: dimensionNames as never,
+        }),
+      Error,
+    ).then((error) =>
+      assertEquals(error.message.includes(message), true, error.message)
+    );
+  }
+  const { chunks } = await adoptZip(store, "a", template("day_{0+1}.zip"));
+  assertEquals(chunks.metadata.dimension_names, ["t", "y", "x"]);
+});
+
+Deno.test("adoptTiffs and adoptZip refuse names with numbers that no chunk has, and leave out other names", async () => {
+  for (
+    const [adopt, extension, fileOf] of [[adoptTiffs, ".tif", tiffOf], [
+      adoptZip,
+      ".zip",
+      cubeOf,
+    ]] as const
+  ) {
+    const options = {
+      ...template(`z{0*10:03}${extension}`),
+      ...adopt === adoptTiffs && { stack: true },
+    };
+    const store = storeOf({
+      [`z000${extension}`]: fileOf(1),
+      [`z015${extension}`]: fileOf(2),
+      [`y015${extension}`]: fileOf(3),
+    });
+    await assertRejects(
+      () => adopt(store, "a", options),
+      RangeError,
+      `File "/a/z015${extension}" has 015 at {0*10:03}; expected 010 or 020, as in "z020${extension}": rename the file, name all files by another format, or list those of the array in "files"`,
+    );
+    await store.delete(`/a/z015${extension}`);
+    const { report } = await adopt(store, "a", options);
+    assertEquals(report.files, 1);
+  }
+});
+
+Deno.test("adoptTiffs suggests a format for names, and for those that do not start at 0", async () => {
+  const files = Object.fromEntries(
+    [1, 2].flatMap((y) =>
+      [10, 20, 30].map((x) => [`y${y}_x${x}.tif`, tiffOf(x)])
+    ),
+  );
+  await assertRejects(
+    () => adoptTiffs(storeOf(files), "a"),
+    RangeError,
+    'such as "template" with the format "y{0+1}_x{1*10+10}.tif"',
+  );
+  const { report } = await adoptTiffs(
+    storeOf(files),
+    "a",
+    template("y{0}_x{1}.tif"),
+  );
+  assertEquals(report.notes, [
+    "The first file along dimension 0 has the grid coordinate 1: elements before it have the fill value",
+    "The first file along dimension 1 has the grid coordinate 10: elements before it have the fill value",
+    "The files along dimension 1 are 10 grid coordinates apart: elements between them have the fill value",
+    'The format "y{0+1}_x{1*10+10}.tif" gives these files grid coordinates from 0 on, without such gaps',
+  ]);
+  const right = await adoptTiffs(
+    storeOf(files),
+    "a",
+    template("y{0+1}_x{1*10+10}.tif"),
+  );
+  assertEquals(right.report.notes, []);
+  assertEquals(right.chunks.metadata.shape, [32, 48]);
+});
+
+Deno.test("adoptTiffs refuses two files at one place, by names and by links", async () => {
+  await inTempDir(async (folder) => {
+    const store = new FileSystemStore(folder);
+    await store.set("/1.tif", tiffOf(1));
+    await assertRejects(
+      () =>
+        adoptTiffs(store, "a", {
+          files: [
+            { key: "/1.tif", coordinates: [0, 0] },
+            { key: "/1.tif", coordinates: [0, 0] },
+          ],
+          link: true,
+        }),
+      RangeError,
+      'Expected one file for the chunk [0, 0], found "/1.tif" and "/1.tif"',
+    );
+  });
+});
+
+/** The names of files of some days from the start of 2024 on. */
+const daysOf2024 = (count: number) =>
+  Array.from({ length: count }, (_, day) => {
+    const date = new Date(Date.UTC(2024, 0, day + 1)).toISOString();
+    return `prec_${date.slice(0, 10).replaceAll("-", "")}.tif`;
+  });
+
+/** Names, and the format that is suggested for them. */
+const SUGGESTIONS: [string[], string | undefined][] = [
+  [["a0.tif", "a1.tif"], "a{0}.tif"],
+  [["a1.tif", "a2.tif"], "a{0+1}.tif"],
+  [["a01.tif", "a12.tif", "a02.tif"], "a{0+1:02}.tif"],
+  [["a8.tif", "a9.tif", "a10.tif"], "a{0+8}.tif"],
+  [["a08.tif", "a9.tif"], undefined],
+  [["a001.tif", "a1000.tif"], undefined],
+  [["a1.tif", "a1.tif"], undefined],
+  [["a1.tif"], undefined],
+  [["a.tif", "b.tif"], undefined],
+  [[], undefined],
+  [["2024.tif", "2025.tif", "2027.tif"], "{0+2024}.tif"],
+  [["20240131.tif", "20240229.tif", "20240331.tif"], undefined],
+  [daysOf2024(31), "prec_{0+20240101}.tif"],
+  [daysOf2024(60), undefined],
+  [daysOf2024(366), undefined],
+  [["v2_1.tif", "v2_2.tif"], "v2_{0+1}.tif"],
+  [["a{1}.tif", "a{2}.tif"], "a{{{0+1}}}.tif"],
+  [["0/1.tif", "1/0.tif"], "{0}/{1}.tif"],
+  [["x0_y1.tif", "x1_y0.tif"], "x{1}_y{0}.tif"],
+  [["x0_y0.tif", "x1_y0.tif"], "x{1}_y{0}.tif"],
+  [["col3_row1.tif", "col4_row2.tif"], "col{1+3}_row{0+1}.tif"],
+  [["z0_x0_y1.tif", "z1_x1_y0.tif"], "z{0}_x{2}_y{1}.tif"],
+  [["max0_1.tif", "max1_0.tif"], "max{0}_{1}.tif"],
+  [["s1_w1.tif", "s2_w1.tif", "s3_w1.tif"], "s{0+1}_w1.tif"],
+  [["s1_w1.tif", "s2_w2.tif"], "s{0+1}_w{1+1}.tif"],
+  [["S10W071.tif", "S11W072.tif"], "S{0+10}W{1*-1+72:03}.tif"],
+  [["n10_w071.tif", "n11_w072.tif"], "n{0*-1+11}_w{1*-1+72:03}.tif"],
+  [
+    ["00N_010E.tif", "10N_020E.tif", "20N_030E.tif"],
+    "{0*-10+20:02}N_{1*10+10:03}E.tif",
+  ],
+  [["1_1.tif", "2_2.tif", "notes 3.tif"], "{0+1}_{1+1}.tif"],
+  [["11.tif", "12.tif", "99999999999999999999.tif"], undefined],
+  [["a0.tif", "a1000.tif"], "a{0*1000}.tif"],
+];
+
+Deno.test("suggestFormat finds the format of names", () => {
+  for (const [names, expected] of SUGGESTIONS) {
+    assertStrictEquals(suggestFormat(names), expected, names.join());
+  }
+});
+
+Deno.test("suggestFormat suggests a format that all names of a grid fit, with all coordinates from 0 on", () => {
+  const count = fc.record({
+    first: fc.nat(30),
+    step: fc.constantFrom(1, 1, 5, 10, 256),
+    length: fc.integer({ min: 3, max: 6 }),
+    width: fc.constantFrom(0, 3, 5),
+  });
+  fc.assert(
+    fc.property(
+      fc.array(count, { minLength: 1, maxLength: 3 }),
+      fc.array(fc.constantFrom("_", "t", "/", "-z", ".2."), {
+        minLength: 4,
+        maxLength: 4,
+      }),
+      fc.boolean(),
+      (counts, texts, isShuffled) => {
+        let places: number[][] = [[]];
+        for (const { length } of counts) {
+          places = places.flatMap((place) =>
+            Array.from({ length }, (_, i) => [...place, i])
+          );
+        }
+        const names = places.map((place) =>
+          place.reduce((name, i, dimension) => {
+            const { first, step, width } = counts[dimension]!;
+            const number = String(first + i * step).padStart(width, "0");
+            return `${name}${texts[dimension]}${number}`;
+          }, "f") + ".tif"
+        );
+        const format = suggestFormat(isShuffled ? names.toReversed() : names)!;
+        const encoding = new TemplateChunkKeyEncoding(format);
+        assertEquals(
+          names.map((name) => encoding.decode(name)),
+          places,
+          format,
+        );
+        const files = places.map((coordinates) => ({ coordinates }));
+        assertEquals(notesOnStarts(files, encoding), []);
+      },
+    ),
+    { numRuns: runs(200), seed: 1 },
+  );
+});

@@ -1,0 +1,501 @@
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import fc from "fast-check";
+import { DamageError, MemoryStore } from "../../mod.ts";
+import { adoptTiffs, describeTiff } from "../../tiff.ts";
+import { runs } from "../support/runs.ts";
+import { buildTiff, type TiffDirectory, type TiffEntry } from "./build_tiff.ts";
+
+/** The entries of a page of 16 × 16 bytes in one tile. */
+function page(...changes: TiffEntry[]): TiffDirectory {
+  const entries: TiffEntry[] = [
+    [256, "short", [16]],
+    [257, "short", [16]],
+    [258, "short", [8]],
+    [322, "short", [16]],
+    [323, "short", [16]],
+    [324, "long", [8]],
+    [325, "long", [256]],
+  ];
+  const changed = new Map([...entries, ...changes].map((e) => [e[0], e]));
+  return { entries: [...changed.values()] };
+}
+
+function without(tag: number): TiffDirectory {
+  return { entries: page().entries.filter(([own]) => own !== tag) };
+}
+
+/** Describes a file, and counts the bytes that are read. */
+async function describe(bytes: Uint8Array) {
+  const store = new MemoryStore([["/a.tif", bytes]]);
+  let read = 0;
+  const description = await describeTiff(async (range) => {
+    const found = await store.getRange("/a.tif", range);
+    read += found!.length;
+    assert(read <= 4 * bytes.length + 2 ** 21, `${read} bytes were read`);
+    return found;
+  }, { key: "/a.tif" });
+  return description;
+}
+
+const TIFF = buildTiff({ directories: [page()] });
+
+Deno.test("describeTiff refuses files with damaged directories", async (t) => {
+  const cases: [string, Uint8Array, string][] = [
+    ["an empty file", new Uint8Array(), "has 0 bytes, where the header alone"],
+    ["another file", new TextEncoder().encode("%PDF-1.4 "), "25 50 44 46"],
+    [
+      "a header of both byte orders",
+      Uint8Array.of(0x49, 0x4d, 42, 0, 8, 0, 0, 0),
+      "49 4d 2a 00",
+    ],
+    ["an unknown version", TIFF.with(2, 44), "49 49 2c 00"],
+    [
+      "a BigTIFF of other offsets",
+      buildTiff({ isBig: true, directories: [page()] }).with(4, 4),
+      "offsets of 4 bytes",
+    ],
+    [
+      "a BigTIFF that ends in its header",
+      buildTiff({ isBig: true, directories: [page()] }).subarray(0, 12),
+      "offsets of 0 bytes",
+    ],
+    [
+      "a directory beyond the end",
+      buildTiff({ start: 8, directories: [{ ...page(), next: 99_999 }] }),
+      "where a directory at 99999 ends",
+    ],
+    [
+      "a directory that is cut short",
+      TIFF.subarray(0, TIFF.length - 1),
+      "where a directory at 8 ends",
+    ],
+    [
+      "a directory that follows itself",
+      buildTiff({ directories: [{ ...page(), next: 8 }] }),
+      "circle of directories, from 8 on",
+    ],
+    [
+      "a circle of two directories",
+      buildTiff({ directories: [page(), { ...page(), next: 8 }] }),
+      "circle of directories, from 8 on",
+    ],
+    [
+      "a sub-directory that is its parent",
+      buildTiff({ directories: [page([330, "long", [8]])] }),
+      "circle of directories, from 8 on",
+    ],
+    [
+      "a directory of too many entries",
+      buildTiff({ isBig: true, directories: [{ ...page(), count: 65_536 }] }),
+      "a directory of 65536 entries at 16",
+    ],
+    [
+      "an offset beyond 2^53",
+      buildTiff({ isBig: true, directories: [{ ...page(), next: 2 ** 60 }] }),
+      "1152921504606846976, where 2^53−1 is the most",
+    ],
+    [
+      "tables beyond the end",
+      buildTiff({
+        directories: [page([324, "long", { count: 9, offset: 4_000_000_000 }])],
+      }),
+      "where a value of 36 bytes ends",
+    ],
+    [
+      "a table of a huge count",
+      buildTiff({
+        directories: [page([324, "long", { count: 2 ** 31, offset: 8 }])],
+      }),
+      "8589934592 bytes for the tag 324",
+    ],
+    [
+      "a text of a huge count",
+      buildTiff({
+        directories: [
+          page([34737, "ascii", { count: 2 ** 32 - 1, offset: 8 }]),
+        ],
+      }),
+      "4294967295 bytes for the tag 34737",
+    ],
+    [
+      "tables of many directories at one place",
+      buildTiff({
+        directories: Array.from(
+          { length: 40 },
+          () => page([324, "long", { count: 2 ** 21, offset: 8 }]),
+        ),
+        size: 2 ** 23 + 8,
+      }),
+      "all values of a file 268435456",
+    ],
+  ];
+  for (const [name, bytes, message] of cases) {
+    await t.step(name, async () => {
+      const error = await assertRejects(() => describe(bytes), DamageError);
+      assertEquals(error.key, "/a.tif");
+      assert(error.message.startsWith('TIFF "/a.tif" '), error.message);
+      assert(error.message.includes(message), error.message);
+    });
+  }
+  await t.step("no file", async () => {
+    await assertRejects(
+      () => describeTiff(() => Promise.resolve(undefined), { key: "/b.tif" }),
+      Error,
+      'There is no TIFF "/b.tif"',
+    );
+  });
+  await t.step("an error of the store", async () => {
+    const offline = new TypeError("offline");
+    const error = await assertRejects(() =>
+      describeTiff(() => Promise.reject(offline))
+    );
+    assertEquals(error, offline);
+  });
+});
+
+type ErrorClass = typeof RangeError | typeof DamageError;
+
+Deno.test("describeTiff tells why pages cannot be chunks", async (t) => {
+  const cases: [string, TiffDirectory, string, ErrorClass?][] = [
+    ["no width", without(256), "it has a width of 0", DamageError],
+    ["no height", without(257), "it has a height of 0", DamageError],
+    [
+      "tiles of no width",
+      page([322, "short", [0]]),
+      "it has a tileWidth of 0",
+      DamageError,
+    ],
+    [
+      "tiles of no height",
+      page([323, "short", [0]]),
+      "it has a tileHeight of 0",
+      DamageError,
+    ],
+    [
+      "tiles without a height",
+      without(323),
+      "it has a tileHeight of 0",
+      DamageError,
+    ],
+    ["no bands", page([277, "short", [0]]), "it has a bands of 0", DamageError],
+    [
+      "an offset without a length",
+      page([325, "short", [0]]),
+      "its tile 0 has 0 bytes at the offset 8, where both are 0 for a tile that is left out",
+      DamageError,
+    ],
+    [
+      "a length without an offset",
+      page([324, "long", [0]]),
+      "its tile 0 has 256 bytes at the offset 0",
+      DamageError,
+    ],
+    [
+      "bands of different types",
+      page([258, "short", [8, 16, 8]], [277, "short", [3]]),
+      "its bands have different data types, BitsPerSample 8,16,8",
+    ],
+    [
+      "elements of 24 bits",
+      page([258, "short", [24]]),
+      "elements of 24 bits (SampleFormat 1), for which Zarr has no data type: convert the file, such as by gdal_translate -ot UInt32 -co NBITS=32",
+    ],
+    [
+      "signed elements of 12 bits",
+      page([258, "short", [12]], [339, "short", [2]]),
+      "gdal_translate -ot Int32 -co NBITS=32",
+    ],
+    [
+      "a predictor for elements of 12 bits",
+      page([258, "short", [12]], [259, "short", [8]], [317, "short", [2]]),
+      "the predictor 2 for elements of 12 bits",
+    ],
+    [
+      "planes of JPEG with fewer elements than pixels",
+      page(
+        [259, "short", [7]],
+        [262, "short", [6]],
+        [277, "short", [3]],
+        [284, "short", [2]],
+        [324, "long", [8, 8, 8]],
+        [325, "long", [9, 9, 9]],
+      ),
+      "planes of colors in YCbCr with fewer elements than pixels",
+    ],
+    [
+      "JPEG of five bands",
+      page([259, "short", [7]], [277, "short", [5]]),
+      "JPEG with 5 bands, where 4 are the most",
+    ],
+    [
+      "tiles of more than 2 GiB",
+      page([322, "long", [2 ** 16]], [323, "long", [2 ** 15]]),
+      "it has tiles or strips of 2147483648 bytes, where 2147483647 are the most",
+    ],
+    [
+      "compressed strips of more than 2 GiB",
+      {
+        entries: [
+          [256, "long", [2 ** 16]],
+          [257, "long", [2 ** 15]],
+          [258, "short", [8]],
+          [259, "short", [5]],
+          [273, "long", [8]],
+          [279, "long", [100]],
+        ],
+      },
+      "it has tiles or strips of 2147483648 bytes",
+    ],
+    [
+      "strips without lengths by PackBits",
+      {
+        entries: [
+          [256, "short", [16]],
+          [257, "short", [16]],
+          [258, "short", [8]],
+          [259, "short", [32773]],
+          [273, "long", [8]],
+        ],
+      },
+      "it has no lengths of its strips (StripByteCounts), which its compression needs",
+    ],
+    [
+      "complex integers",
+      page([258, "short", [32]], [339, "short", [5]]),
+      "elements of 32 bits (SampleFormat 5)",
+    ],
+    [
+      "more tiles than an index may have",
+      page([256, "long", [2 ** 31]], [257, "long", [2 ** 31]]),
+      "it has 18014398509481984 tiles",
+    ],
+    [
+      "no tables",
+      without(324),
+      "the offsets of 0 and the lengths of 1",
+      DamageError,
+    ],
+    [
+      "too short tables",
+      page([256, "short", [17]]),
+      "it has 2 tiles, and a directory with the offsets of 1",
+      DamageError,
+    ],
+    [
+      "lengths of other tiles",
+      page([325, "short", [256, 256]]),
+      "the offsets of 1 and the lengths of 2",
+      DamageError,
+    ],
+    [
+      "an offset with a fraction",
+      page([324, "double", [8.5]]),
+      "its tile 0 has 256 bytes at the offset 8.5, expected whole numbers",
+      DamageError,
+    ],
+    [
+      "a negative length",
+      page([325, "signedShort", [-256]]),
+      "its tile 0 has -256 bytes at the offset 8, expected whole numbers",
+      DamageError,
+    ],
+    [
+      "a tile that is too short",
+      page([325, "short", [255]]),
+      "its tile 0 has 255 bytes, where its elements take 256",
+      DamageError,
+    ],
+    [
+      "long tables for JPEG",
+      page([259, "short", [7]], [347, "byte", new Array(200_000).fill(0)]),
+      "tables of 200000 bytes for JPEG",
+      DamageError,
+    ],
+    [
+      "JPEG of other elements",
+      page([259, "short", [7]], [258, "short", [16]]),
+      "JPEG, which is for elements of uint8 and not of uint16",
+    ],
+    [
+      "old-style JPEG",
+      page([259, "short", [6]]),
+      "compressed by old-style JPEG",
+    ],
+    [
+      "an unknown compression",
+      page([259, "short", [12345]]),
+      "an unknown method (Compression 12345)",
+    ],
+    [
+      "a predictor without compression",
+      page([317, "short", [2]]),
+      "which some programs apply and others do not",
+    ],
+    [
+      "a predictor for other numbers",
+      page([317, "short", [3]], [259, "short", [8]]),
+      "the predictor 3 for elements of uint8",
+    ],
+    [
+      "an unknown predictor",
+      page([317, "short", [7]], [259, "short", [8]]),
+      "the predictor 7 for elements of uint8",
+    ],
+    [
+      "reversed bits",
+      page([266, "short", [2]]),
+      "lowest bit of each byte first",
+    ],
+    [
+      "colors with fewer elements than pixels",
+      page([262, "short", [6]], [277, "short", [3]], [258, "short", [8, 8, 8]]),
+      "fewer elements than pixels",
+    ],
+    [
+      "tiles of several planes",
+      page([32998, "long", [4]]),
+      "tiles of several planes",
+    ],
+  ];
+  for (const [name, directory, problem, thrown = RangeError] of cases) {
+    await t.step(name, async () => {
+      const bytes = buildTiff({ directories: [directory] });
+      const { pages: [found] } = await describe(bytes);
+      assert(found!.problem?.includes(problem), String(found!.problem));
+      const store = new MemoryStore([["/c/0/0.tif", bytes]]);
+      await assertRejects(
+        () => adoptTiffs(store, ""),
+        thrown,
+        `File "/c/0/0.tif" ${
+          thrown === RangeError ? "cannot be part of an array" : "is damaged"
+        }: ${found!.problem}`,
+      );
+      assertEquals(await Array.fromAsync(store.list()), ["/c/0/0.tif"]);
+    });
+  }
+});
+
+Deno.test("describeTiff passes over what it does not know", async (t) => {
+  const cases: [string, TiffDirectory][] = [
+    ["unknown tags", page([65_000, "ascii", "hello\0"])],
+    [
+      "unknown tags whose values are beyond the end",
+      page([65_000, "long", { count: 2 ** 30, offset: 2 ** 31 }]),
+    ],
+    ["unknown types", page([339, "unknown", [3]])],
+    ["values without elements", page([42113, "ascii", ""])],
+    [
+      "a description that is too long",
+      page([270, "ascii", { count: 2 ** 31, offset: 8 }]),
+    ],
+    ["an empty sub-directory", page([330, "long", [0]])],
+  ];
+  for (const isBig of [false, true]) {
+    for (const isLittle of [false, true]) {
+      for (const [name, directory] of cases) {
+        await t.step(`${name}, ${isBig}, ${isLittle}`, async () => {
+          const bytes = buildTiff({
+            isBig,
+            isLittle,
+            directories: [directory],
+          });
+          const { pages } = await describe(bytes);
+          assertEquals(pages.length, 1);
+          const [{ problem, tiles }] = pages as [typeof pages[number]];
+          assertEquals([problem, tiles], [undefined, [{
+            offset: 8,
+            length: 256,
+          }]]);
+        });
+      }
+    }
+  }
+});
+
+Deno.test("describeTiff follows sub-directories of all types", async () => {
+  for (const type of ["long", "ifd", "long8", "ifd8"] as const) {
+    const isBig = type.endsWith("8");
+    const start = isBig ? 16 : 8;
+    const reduced = page([254, "long", [1]]);
+    // The chain ends after the first directory, and both others are its sub-directories.
+    const first = buildTiff({
+      isBig,
+      directories: [page([330, type, [0, 0]])],
+    });
+    const one = buildTiff({ isBig, directories: [reduced] });
+    const length = one.length - start;
+    const bytes = new Uint8Array(first.length + 500 + length);
+    bytes.set(
+      buildTiff({
+        isBig,
+        directories: [
+          page([330, type, [first.length, first.length + 500]]),
+        ],
+      }),
+    );
+    bytes.set(one.subarray(start), first.length);
+    bytes.set(one.subarray(start), first.length + 500);
+    const { pages } = await describe(bytes);
+    assertEquals(
+      pages.map(({ kind, parent }) => [kind, parent]),
+      [["image", undefined], ["overview", 0], ["overview", 0]],
+    );
+  }
+});
+
+Deno.test("describeTiff describes or refuses whatever bytes a file has", async () => {
+  const files = [
+    buildTiff({ directories: [page([330, "long", [200]]), page()], size: 900 }),
+    buildTiff({
+      isBig: true,
+      isLittle: false,
+      directories: [page()],
+      size: 900,
+    }),
+  ];
+  const change = fc.tuple(
+    fc.nat({ max: 400 }),
+    fc.integer({ min: 0, max: 255 }),
+  );
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...files),
+      fc.array(change, { minLength: 1, maxLength: 6 }),
+      fc.option(fc.nat({ max: 900 })),
+      async (file, changes, length) => {
+        const bytes = file.slice(0, length ?? undefined);
+        for (const [at, byte] of changes) {
+          if (at < bytes.length) bytes[at] = byte;
+        }
+        try {
+          const { pages } = await describe(bytes);
+          assert(pages.length <= 100);
+        } catch (error) {
+          if (!(error instanceof DamageError)) throw error;
+        }
+      },
+    ),
+    { numRuns: runs(2000) },
+  );
+});
+
+Deno.test("describeTiff refuses offsets of directories that are no whole numbers from 0", async () => {
+  const types = [
+    ["signedByte", [-56]],
+    ["signedLong", [-1]],
+    ["double", [0.5]],
+  ] as const;
+  for (const [type, values] of types) {
+    const bytes = buildTiff({
+      directories: [page([330, type, [...values]])],
+      size: 900,
+    });
+    const error = await assertRejects(() => describe(bytes), DamageError);
+    assertStringIncludes(error.message, "for the tag 330", type);
+  }
+});

@@ -1,0 +1,191 @@
+import {
+  type ArrayChunks,
+  createArrayChunks,
+  encodeShard,
+  parseShardLayout,
+  type Store,
+} from "../../mod.ts";
+import { parseTiffArray } from "../../src/tiff/tiff_array.ts";
+import { encodeTile } from "../../src/tiff/tiff_container.ts";
+import { tiffContainer } from "../../tiff.ts";
+import { slowCoordinates } from "../shards/slow_shard.ts";
+import type { TiffCase } from "./tiff_cases.ts";
+
+/** What a shard of an array holds. */
+export interface StoredShard {
+  readonly shard: readonly number[];
+  /** The lengths of the part of the array in the shard. */
+  readonly shape: readonly number[];
+  /** Its elements in C order and little endian. */
+  readonly elements: Uint8Array;
+}
+
+type Place = readonly number[];
+
+/** Stores an array in TIFF shards, with compressed tiles as `encodeTile` makes them. */
+export async function storeTiffs(
+  store: Store,
+  path: string,
+  tiffCase: TiffCase,
+): Promise<{ chunks: ArrayChunks; shards: StoredShard[] }> {
+  const { metadata, options } = tiffCase;
+  const chunks = await createArrayChunks(store, path, metadata);
+  const array = parseTiffArray(metadata, options);
+  const { shape, shardShape, tileShape, gridShape, bits } = array;
+  const layout = parseShardLayout(metadata.codecs[0], shardShape);
+  const container = tiffContainer(metadata, options);
+  const size = bits / 8;
+  const elementAt = elementsBy(metadata.data_type as string);
+  const counts = layout.chunksPerShard;
+  for (const shard of slowCoordinates(gridShape)) {
+    const encoded = slowCoordinates(counts).map((inner) => {
+      const chunk = inner.map((c, i) => shard[i]! * counts[i]! + c);
+      const start = chunk.map((c, i) => c * tileShape[i]!);
+      const isOutside = start.some((p, i) => p >= shape[i]!);
+      if (isOutside || isAbsent(tiffCase, chunk)) return undefined;
+      const bytes = new Uint8Array(
+        tileShape.reduce((product, n) => product * n, size),
+      );
+      slowCoordinates(tileShape).forEach((within, n) => {
+        const place = within.map((p, i) => start[i]! + p);
+        bytes.set(elementAt(place), n * size);
+      });
+      return encodeTile(predict(bytes, array), array.compression);
+    });
+    await chunks.set(
+      shard,
+      encodeShard(encoded, layout, { container: container(shard) }),
+    );
+  }
+  return { chunks, shards: shardsOf(tiffCase) };
+}
+
+/** Whether a case leaves out an inner chunk, given by its grid coordinates. */
+function isAbsent({ hasAbsent }: TiffCase, chunk: Place): boolean {
+  return hasAbsent && chunk.reduce((sum, c) => sum + c, 0) % 3 === 1;
+}
+
+/** The elements of a region of an array, in C order and little endian. */
+export function elementsOf(
+  tiffCase: TiffCase,
+  start: Place,
+  lengths: Place,
+): Uint8Array<ArrayBuffer> {
+  const { metadata, options } = tiffCase;
+  const { tileShape, kind, bits, isLittleEndian, fillBytes } = parseTiffArray(
+    metadata,
+    options,
+  );
+  const size = bits / 8;
+  const half = kind === "complex" ? size / 2 : size;
+  const fill = isLittleEndian ? fillBytes : new Uint8Array([
+    ...fillBytes.subarray(0, half).toReversed(),
+    ...fillBytes.subarray(half).toReversed(),
+  ]);
+  const elementAt = elementsBy(metadata.data_type as string);
+  const elements = new Uint8Array(
+    lengths.reduce((product, n) => product * n, size),
+  );
+  slowCoordinates(lengths).forEach((within, n) => {
+    const place = within.map((p, i) => start[i]! + p);
+    const chunk = place.map((p, i) => Math.floor(p / tileShape[i]!));
+    const element = isAbsent(tiffCase, chunk) ? fill : elementAt(place);
+    elements.set(element, n * size);
+  });
+  return elements;
+}
+
+/** What all shards of an array hold. */
+export function shardsOf(tiffCase: TiffCase): StoredShard[] {
+  const { metadata, options } = tiffCase;
+  const { shape, shardShape, gridShape } = parseTiffArray(metadata, options);
+  return slowCoordinates(gridShape).map((shard) => {
+    const start = shard.map((c, i) => c * shardShape[i]!);
+    const lengths = shape.map((length, i) =>
+      Math.min(shardShape[i]!, length - start[i]!)
+    );
+    let elements: Uint8Array | undefined;
+    return {
+      shard,
+      shape: lengths,
+      get elements() {
+        return elements ??= elementsOf(tiffCase, start, lengths);
+      },
+    };
+  });
+}
+
+/**
+ * Returns the function that gives the element at a place, in little endian. Elements depend
+ * on their places in a way without symmetries. The bytes are valid until the next call.
+ */
+function elementsBy(dataType: string): (place: Place) => Uint8Array {
+  const [, complexBits] = /^complex(\d+)$/.exec(dataType) ?? [];
+  if (complexBits !== undefined) {
+    const half = elementsBy(`float${Number(complexBits) / 2}`);
+    return (place) => Uint8Array.of(...half(place), ...half([...place, 1]));
+  }
+  const view = new DataView(new ArrayBuffer(8));
+  const size = dataType === "bool" ? 1 : Number(/\d+/.exec(dataType)![0]) / 8;
+  const bytes = new Uint8Array(view.buffer, 0, size);
+  return (place) => {
+    const number = place.reduce(
+      (sum, p, i) => sum * 101 + p * p * (i + 3) + p,
+      7,
+    );
+    if (dataType === "bool") view.setUint8(0, number % 2);
+    else if (dataType === "float64") view.setFloat64(0, number / 7 - 999, true);
+    else if (dataType === "float32") view.setFloat32(0, number / 7 - 999, true);
+    else if (dataType === "float16") view.setUint16(0, number % 0x7c00, true);
+    else view.setBigUint64(0, BigInt(number) * 0x9e3779b97f4a7c15n, true);
+    return bytes;
+  };
+}
+
+/** Applies the predictor of an array to a tile, and its byte order. */
+function predict(
+  bytes: Uint8Array,
+  { predictor, isLittleEndian, kind, bits: whole, axes, tileShape }: ReturnType<
+    typeof parseTiffArray
+  >,
+): Uint8Array {
+  // A complex number is two numbers.
+  const bits = kind === "complex" ? whole / 2 : whole;
+  const size = bits / 8;
+  const samples = axes.bands === axes.x + 1 ? tileShape[axes.bands]! : 1;
+  const perRow = tileShape[axes.x]! * samples;
+  const count = bytes.length / size;
+  const numbers = Array.from({ length: count }, (_, i) => {
+    const element = [...bytes.subarray(i * size, (i + 1) * size)];
+    return element.reduceRight((sum, byte) => sum * 256n + BigInt(byte), 0n);
+  });
+  const result = new Uint8Array(bytes.length);
+  const put = (i: number, number: bigint) => {
+    for (let k = 0; k < size; k++) {
+      result[i * size + (isLittleEndian ? k : size - 1 - k)] = Number(
+        number >> BigInt(8 * k) & 255n,
+      );
+    }
+  };
+  if (predictor < 3) {
+    numbers.forEach((number, i) => {
+      const isFirst = predictor === 1 || i % perRow < samples;
+      const before = isFirst ? 0n : numbers[i - samples]!;
+      put(i, BigInt.asUintN(bits, number - before));
+    });
+    return result;
+  }
+  for (let row = 0; row < count; row += perRow) {
+    const planes = Array.from(
+      { length: size },
+      (_, k) =>
+        numbers.slice(row, row + perRow).map((number) =>
+          Number(number >> BigInt(bits - 8 - 8 * k) & 255n)
+        ),
+    ).flat();
+    planes.forEach((byte, i) => {
+      result[row * size + i] = byte - (i < samples ? 0 : planes[i - samples]!);
+    });
+  }
+  return result;
+}
