@@ -8,8 +8,13 @@ import { chunksOfShare, countInShare } from "../hierarchy/chunks_to_do.ts";
 import { documentKey, type Place, rootIn } from "../hierarchy/node_location.ts";
 import type { PlannedArray } from "../convert/convert_plan.ts";
 import type { CopiedValue } from "../convert/source_files.ts";
-import { elementForm } from "./element_form.ts";
-import { hasShards } from "./whole_shards.ts";
+import {
+  type Box,
+  coordinatesIn,
+  elementForm,
+  hasShards,
+  rangeOf,
+} from "../../blocks/mod.ts";
 import { type BlockPlan, planBlocks } from "./plan_blocks.ts";
 import { encodingOf, sourceEncodingOf } from "./recoding.ts";
 import { SourceChunks } from "./source_chunks.ts";
@@ -21,7 +26,6 @@ import {
   type WaySettings,
 } from "./recode_way.ts";
 import type { RecodeSink } from "./target_chunks.ts";
-import { type Box, coordinatesIn, rangeOf } from "./boxes.ts";
 
 /** The memory of a recoding, if none is given, in bytes. */
 export const DEFAULT_MEMORY = 256 * 2 ** 20;

@@ -11,8 +11,16 @@ import type { Store } from "../../stores/mod.ts";
 import { repeatElement, type Threads } from "../../threads/mod.ts";
 import type { PlannedArray } from "../convert/convert_plan.ts";
 import type { CopiedValue } from "../convert/source_files.ts";
-import type { EncodedChunk } from "./element_codecs.ts";
-import { describeType } from "./element_form.ts";
+import {
+  BlockMemory,
+  type Box,
+  coordinatesIn,
+  describeType,
+  type EncodedChunk,
+  type GridRange,
+  placeIn,
+  rangeOf,
+} from "../../blocks/mod.ts";
 import type { BlockPlan } from "./plan_blocks.ts";
 import { type ElementsWay, isThreaded, type Way } from "./recode_way.ts";
 import type { SourceChunk, SourceChunks } from "./source_chunks.ts";
@@ -21,14 +29,6 @@ import {
   type RecodeSink,
   TargetChunks,
 } from "./target_chunks.ts";
-import {
-  BlockMemory,
-  type Box,
-  coordinatesIn,
-  type GridRange,
-  placeIn,
-  rangeOf,
-} from "./boxes.ts";
 
 /** The decoded bytes of chunks of one shard that are read together. */
 const READ_BYTES = 4 * 2 ** 20;

@@ -3,16 +3,17 @@ import { isSameJson } from "../../metadata/mod.ts";
 import { LayoutError } from "../convert/change_layout.ts";
 import type { PlannedArray } from "../convert/convert_plan.ts";
 import { writtenOut } from "../hierarchy/same_document.ts";
-import { ElementCodecs, type ThreadsInUse } from "./element_codecs.ts";
 import {
   describeType,
+  ElementCodecs,
   type ElementForm,
   elementForm,
   fillBytes,
-} from "./element_form.ts";
+  hasShards,
+  type ThreadsInUse,
+} from "../../blocks/mod.ts";
 import { loadSource, PayloadCodecs } from "./payload_codecs.ts";
 import { encodingOf, sourceEncodingOf } from "./recoding.ts";
-import { hasShards } from "./whole_shards.ts";
 
 /** How an array gets from one encoding to another. */
 export type Way =

@@ -21,12 +21,13 @@ import {
 import { isSameList } from "../../runtime/mod.ts";
 import { shardIndexSize } from "../../shards/mod.ts";
 import { writtenOut } from "../hierarchy/same_document.ts";
-import { describeType, elementForm } from "./element_form.ts";
 import {
+  describeType,
+  elementForm,
   hasCodecsBesideShards,
   hasShards,
   innermostEncoding,
-} from "./whole_shards.ts";
+} from "../../blocks/mod.ts";
 
 /**
  * Another encoding of the elements of an array. Members that are left out do not change.

@@ -8,7 +8,7 @@ import type {
 import type { PlannedArray } from "../convert/convert_plan.ts";
 import type { CopiedValue } from "../convert/source_files.ts";
 import type { Place } from "../hierarchy/node_location.ts";
-import type { ThreadsInUse } from "./element_codecs.ts";
+import type { ThreadsInUse } from "../../blocks/mod.ts";
 import { RecodedArray, type RecodeSettings } from "./recode_array.ts";
 import type { RecodeSink } from "./target_chunks.ts";
 

@@ -9,7 +9,7 @@ import { namedCodecs } from "../../metadata/mod.ts";
 import { mapConcurrently } from "../../runtime/mod.ts";
 import type { Store, StoreOptions } from "../../stores/mod.ts";
 import { ShardedArray, shardLevelsOf } from "../../zarrita/mod.ts";
-import { changedError } from "./element_codecs.ts";
+import { changedError } from "../../blocks/mod.ts";
 import { type ArrayEncoding, sourceEncodingOf } from "./recoding.ts";
 
 /** How many chunks that are stored one by one are read at the same time. */

@@ -10,7 +10,7 @@ import type { Store, StoreKey } from "../../stores/mod.ts";
 import type { PlannedArray } from "../convert/convert_plan.ts";
 import type { Copied } from "../convert/copy_value.ts";
 import type { CopiedValue } from "../convert/source_files.ts";
-import { coordinatesIn, type GridRange } from "./boxes.ts";
+import { coordinatesIn, type GridRange } from "../../blocks/mod.ts";
 import { isThreaded, type Way } from "./recode_way.ts";
 import { ShardStream } from "./shard_stream.ts";
 

@@ -39,7 +39,7 @@ import {
   type SelectedNodes,
 } from "../hierarchy/select_nodes.ts";
 import { verifyArchive } from "./archive_entries.ts";
-import { elementForm } from "../recode/element_form.ts";
+import { elementForm } from "../../blocks/mod.ts";
 import { type ChunkDecoding, withDecoding } from "./chunk_decoding.ts";
 import { staleMetadata } from "./consolidated_metadata.ts";
 import {

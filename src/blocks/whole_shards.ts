@@ -4,14 +4,14 @@
  *
  * Source: https://zarr-specs.readthedocs.io/en/latest/v3/codecs/sharding-indexed/
  */
-import { copyBytes } from "../../runtime/mod.ts";
-import { type ChunkMetadata, stridesOf } from "../../codecs/mod.ts";
-import { describe } from "../../errors/mod.ts";
+import { copyBytes } from "../runtime/mod.ts";
+import { type ChunkMetadata, stridesOf } from "../codecs/mod.ts";
+import { describe } from "../errors/mod.ts";
 import {
   type ArrayMetadata,
   namedCodecs,
   type NamedConfiguration,
-} from "../../metadata/mod.ts";
+} from "../metadata/mod.ts";
 import {
   assertShardIndex,
   coordinatesInShard,
@@ -20,7 +20,7 @@ import {
   type ShardIndex,
   shardIndexSize,
   type ShardLayout,
-} from "../../shards/mod.ts";
+} from "../shards/mod.ts";
 import {
   ChunkCoder,
   type ChunkElements,
@@ -28,7 +28,7 @@ import {
   type codecsIn,
   copyElements,
   repeatElement,
-} from "../../threads/mod.ts";
+} from "../threads/mod.ts";
 import { elementForm, fillBytes } from "./element_form.ts";
 
 /** The codecs of a format, as registries hold them. */

@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { ArrayMetadata } from "../../mod.ts";
-import { elementForm, fillBytes } from "../../src/jobs/recode/element_form.ts";
+import { elementForm, fillBytes } from "../../src/blocks/mod.ts";
 
 type DataType = ArrayMetadata["data_type"];
 

@@ -1,4 +1,4 @@
-import type { ChunkBlock } from "../../threads/mod.ts";
+import type { ChunkBlock } from "../threads/mod.ts";
 import type { ElementForm } from "./element_form.ts";
 
 /** A part of an array. */

@@ -1,12 +1,12 @@
-import { describe } from "../../errors/mod.ts";
+import { describe } from "../errors/mod.ts";
 import {
   type ArrayMetadata,
   checkDataType,
   coreDataType,
   isMembers,
   isWhole,
-} from "../../metadata/mod.ts";
-import { decodeBase64, numberToHalf } from "../../runtime/mod.ts";
+} from "../metadata/mod.ts";
+import { decodeBase64, numberToHalf } from "../runtime/mod.ts";
 
 /**
  * The memory of an element of a fixed length, as codecs see it. Elements of data types

@@ -1,10 +1,10 @@
-import { type ChunkRows, type Codecs, noteKey } from "../../codecs/mod.ts";
-import { DamageError, describe } from "../../errors/mod.ts";
+import { type ChunkRows, type Codecs, noteKey } from "../codecs/mod.ts";
+import { DamageError, describe } from "../errors/mod.ts";
 import {
   type ArrayMetadata,
   namedCodecs,
   type NamedConfiguration,
-} from "../../metadata/mod.ts";
+} from "../metadata/mod.ts";
 import {
   type ChunkBlock,
   ChunkCoder,
@@ -23,7 +23,7 @@ import {
   repeatElement,
   stridesInOrder,
   type Threads,
-} from "../../threads/mod.ts";
+} from "../threads/mod.ts";
 import type { ElementForm } from "./element_form.ts";
 import { createShardCoder, hasShards, transposeOrder } from "./whole_shards.ts";
 
