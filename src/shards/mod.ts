@@ -31,15 +31,19 @@ export {
   shardIndexSize,
 } from "./shard_index.ts";
 export {
+  coordinatesInShard,
   type InnerPath,
   parseShardLayout,
+  placeInShard,
   type ShardForm,
   type ShardLayout,
 } from "./shard_layout.ts";
-export {
-  coordinatesInShard,
-  type FoundChunk,
-  placeInShard,
-  ShardReader,
-} from "./shard_reader.ts";
+export { type FoundChunk, ShardReader } from "./shard_reader.ts";
 export { type ChangesOf, setShard, ShardWriter } from "./shard_writer.ts";
+export {
+  type ChunkBytes,
+  decodeShard,
+  type InnerChunk,
+  innerChunksOf,
+  readIndex,
+} from "./walk_shard.ts";

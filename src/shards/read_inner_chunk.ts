@@ -7,8 +7,7 @@ import {
   type ReadShardRange,
   type ShardIndex,
 } from "./shard_index.ts";
-import type { ShardLayout } from "./shard_layout.ts";
-import { placeInShard } from "./shard_reader.ts";
+import { placeInShard, type ShardLayout } from "./shard_layout.ts";
 
 /**
  * Reads one inner chunk of a shard with two requests, for the index and for the

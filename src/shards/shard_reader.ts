@@ -25,7 +25,14 @@ import {
   type ShardIndex,
   shardIndexSize,
 } from "./shard_index.ts";
-import type { InnerPath, ShardForm, ShardLayout } from "./shard_layout.ts";
+import {
+  coordinatesInShard,
+  type InnerPath,
+  placeInShard,
+  type ShardForm,
+  type ShardLayout,
+} from "./shard_layout.ts";
+import { type ChunkBytes, readIndex } from "./walk_shard.ts";
 
 /** Ranges with at most this many bytes between them are read by one request. */
 const LARGEST_GAP = 4 * 1024;
@@ -404,12 +411,18 @@ class OpenShard {
   ): Promise<ShardIndex | undefined> {
     const { key } = this.#shard;
     const layout = this.#form.layouts[path.length]!;
-    const range = partOf(extent, indexRange(layout));
-    const bytes = await this.#inside(range, await this.#source.read(range));
-    const index = decodeShardIndex(bytes ?? new Uint8Array(), layout, key);
+    const { offset, length } = extent;
+    const shard: ChunkBytes = {
+      size: length,
+      read: async (range) => {
+        const inner = { offset: offset + range.offset, length: range.length };
+        return await this.#inside(inner, await this.#source.read(inner)) ??
+          new Uint8Array();
+      },
+    };
     const of = ` of ${describeInner(path, key)}`;
-    assertExtents(index, layout, extent.length, key, of);
-    this.#source.grow?.(index.length);
+    const index = await readIndex(shard, layout, key, of);
+    this.#source.grow?.(index!.length);
     return index;
   }
 
@@ -548,39 +561,6 @@ function entryOf(
 ): Extent | undefined {
   const place = placeInShard(coordinates, layout);
   return index?.[place];
-}
-
-/** Returns the place of an inner chunk in the index of its shard. */
-export function placeInShard(
-  coordinates: readonly number[],
-  { chunksPerShard }: ShardLayout,
-): number {
-  let place = 0;
-  let isInside = coordinates.length === chunksPerShard.length;
-  for (let i = 0; isInside && i < chunksPerShard.length; i++) {
-    const [coordinate, count] = [coordinates[i]!, chunksPerShard[i]!];
-    isInside = Number.isInteger(coordinate) && coordinate >= 0 &&
-      coordinate < count;
-    if (isInside) place = place * count + coordinate;
-  }
-  if (isInside) return place;
-  throw new RangeError(
-    `Expected the coordinates of one of ${
-      describe(chunksPerShard)
-    } inner chunks, found ${describe(coordinates)}`,
-  );
-}
-
-/** Returns the grid coordinates of an index entry: the inverse of {@linkcode placeInShard}. */
-export function coordinatesInShard(
-  place: number,
-  { chunksPerShard }: Pick<ShardLayout, "chunksPerShard">,
-): number[] {
-  return chunksPerShard.toReversed().map((count) => {
-    const coordinate = place % count;
-    place = (place - coordinate) / count;
-    return coordinate;
-  }).reverse();
 }
 
 /** A range of a shard, by its place among those that were asked for. */
