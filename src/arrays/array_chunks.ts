@@ -144,7 +144,7 @@ export class ArrayChunks {
    * ```
    */
   get innerChunkShape(): readonly number[] | undefined {
-    return this.#array.chunk.shard?.inner.shape;
+    return this.#array.innerChunkShape;
   }
 
   /**
@@ -594,16 +594,12 @@ export function chunksOf(
 
 /** Returns how shards are stored; `undefined` if inner chunks do not lie in them as they are. */
 export function shardFormOf(
-  { chunk: { shard }, parts }: ParsedArray,
+  { chunk: { shard }, levels, parts }: ParsedArray,
 ): ShardForm | undefined {
   if (shard === undefined || shard.after.length > 0) return undefined;
-  const layouts = [shard.layout];
-  for (let inner = shard.inner.shard; inner; inner = inner.inner.shard) {
-    layouts.push(inner.layout);
-  }
   const part = unsizedPart(parts);
   return {
-    layouts,
+    layouts: levels.flatMap(({ shard }) => shard ? [shard.layout] : []),
     headSize: part?.offset,
     mayHaveRecords: mayHaveRecords(part?.tailSize, shard.layout),
   };

@@ -109,6 +109,10 @@ function completePipeline(
   return completed.map((codec, i) => {
     const place = `${path}/${i}`;
     assertFixedLength(codec, elements, place);
+    const order = codec.configuration?.order;
+    if (codec.name === "transpose" && typeof order === "string") {
+      refuse("a list of dimensions", order, `${place}/configuration/order`);
+    }
     return codec.name === "sharding_indexed"
       ? completeShards(codec, elements, `${place}/configuration`, nesting)
       : codec;

@@ -19,6 +19,8 @@ import {
 } from "../errors/mod.ts";
 import {
   type ArrayMetadata,
+  bitsOf,
+  keepsShape,
   namedCodecs,
   type NamedConfiguration,
   parseArrayMetadata,
@@ -55,6 +57,7 @@ export function parseArray(
     document,
     isNew ? completeElements : undefined,
   );
+  const { data_type } = metadata;
   const chunk = parseLevel(metadata.codecs, chunkShape, "/codecs", isNew);
   const keys = below(
     "/chunk_key_encoding",
@@ -64,11 +67,14 @@ export function parseArray(
     metadata: isNew
       ? { ...metadata, chunk_key_encoding: keys.toJSON() }
       : metadata,
+    dataType: {
+      name: typeof data_type === "string" ? data_type : data_type.name,
+      bits: bitsOf(data_type),
+    },
     gridShape,
     keys,
-    chunk,
     ...below("/storage_transformers", () => parseParts(metadata, keys)),
-  });
+  }, chunk);
   if (isNew) assertStorable(array);
   return array;
 }
@@ -92,15 +98,15 @@ function parseLevel(
   isNew: boolean,
 ): ChunkLevel {
   const codecs = namedCodecs(members);
+  const level = { shape, codecs, path };
   const place = codecs.findIndex(({ name }) => name === "sharding_indexed");
-  // Another codec before the shards may change the shape of a chunk.
-  const shardShape = isNew
-    ? shapeBehind(codecs.slice(0, place), shape, path)
-    : shape;
-  const isFound = place === 0 || place > 0 && isNew && shardShape !== undefined;
-  if (!isFound) return { shape, codecs };
+  if (place < 0) return level;
+  const before = codecs.slice(0, place);
+  const order = orderBehind(before, shape.length);
+  if (order === undefined) return level;
+  const shardShape = order.map((axis) => shape[axis]!);
   const at = pointer(path, place);
-  const layout = below(at, () => parseShardLayout(members[place], shardShape!));
+  const layout = below(at, () => parseShardLayout(members[place], shardShape));
   if (isNew) {
     // Throws if the index is too large.
     atPath(`${at}/configuration/chunk_shape`, () => shardIndexSize(layout));
@@ -115,31 +121,25 @@ function parseLevel(
     `${at}/configuration/codecs`,
     isNew,
   );
-  const shard = { layout, inner, after: codecs.slice(place + 1) };
-  return place === 0 ? { shape, codecs, shard } : { shape, codecs };
+  const after = codecs.slice(place + 1);
+  return { ...level, shard: { before, order, layout, inner, after } };
 }
 
-/** The shape of a chunk behind codecs; `undefined` if another codec than `transpose` may change it. */
-function shapeBehind(
+/** The order of dimensions behind codecs; `undefined` if one of them may change shapes otherwise. */
+function orderBehind(
   codecs: readonly NamedConfiguration[],
-  shape: readonly number[],
-  path: string,
+  rank: number,
 ): readonly number[] | undefined {
-  let current = shape;
-  for (const [i, { name, configuration }] of codecs.entries()) {
-    if (name !== "transpose") return undefined;
-    const { order } = configuration as { order: readonly number[] | string };
-    if (typeof order === "string") {
-      throw new MetadataError(
-        `Expected the order of "transpose" to be a list of dimensions, found ${
-          describe(order)
-        }`,
-        `${pointer(path, i)}/configuration/order`,
-      );
-    }
-    current = order.map((dimension) => current[dimension]!);
+  let order = Array.from({ length: rank }, (_, axis) => axis);
+  for (const { name, configuration } of codecs) {
+    if (name === "transpose") {
+      // The first documents of Zarr v3 have letters for orders.
+      const next = configuration?.order as readonly number[] | "C" | "F";
+      if (next === "F") order.reverse();
+      else if (next !== "C") order = next.map((axis) => order[axis]!);
+    } else if (!keepsShape(name)) return undefined;
   }
-  return current;
+  return order;
 }
 
 /** Parses a chunk key encoding, and refuses one that has no usable keys for the grid. */

@@ -6,16 +6,22 @@ import type { Part } from "../splitter/mod.ts";
 
 /** How chunks are encoded: those of an array, or the inner chunks of a shard. */
 export interface ChunkLevel {
-  /** The shape of a chunk, in elements; of a shard where chunks are shards. */
+  /** The shape that the codecs get, in elements; of a shard where chunks are shards. */
   readonly shape: readonly number[];
   /** All codecs, in the order of encoding. */
   readonly codecs: readonly NamedConfiguration[];
-  /** The shards, if chunks are: if `sharding_indexed` is the first codec. */
+  /** The place of the codecs in the metadata, as a JSON pointer. */
+  readonly path: string;
+  /** The shards, if chunks are: if `sharding_indexed` is the codec from array to bytes. */
   readonly shard?: ShardLevel;
 }
 
 /** How shards are encoded. */
 export interface ShardLevel {
+  /** The codecs from array to array before `sharding_indexed`, such as `transpose`. */
+  readonly before: readonly NamedConfiguration[];
+  /** The dimension of the chunk that each dimension of the shard is, behind these codecs. */
+  readonly order: readonly number[];
   readonly layout: ShardLayout;
   /** The inner chunks, which may be shards themselves. */
   readonly inner: ChunkLevel;
@@ -23,15 +29,23 @@ export interface ShardLevel {
   readonly after: readonly NamedConfiguration[];
 }
 
+/** The data type of an array. */
+export interface ParsedDataType {
+  readonly name: string;
+  /** The size of an element in bits; `undefined` where it is not known, or elements differ in length. */
+  readonly bits: number | undefined;
+}
+
 type ArrayFields = Pick<
   ParsedArray,
-  "metadata" | "gridShape" | "keys" | "parts" | "suffixPaths" | "chunk"
+  "metadata" | "dataType" | "gridShape" | "keys" | "parts" | "suffixPaths"
 >;
 
 /** The checked description of an array by its metadata, made by `parseArray`. */
 export class ParsedArray {
   /** The metadata; complete if the array is new. */
   readonly metadata: ArrayMetadata;
+  readonly dataType: ParsedDataType;
   /** The number of chunks along each dimension. */
   readonly gridShape: readonly number[];
   /** The encoding of chunk keys, relative to the array. */
@@ -43,21 +57,44 @@ export class ParsedArray {
   readonly parts: readonly Part[];
   /** The place of each part's key suffix in the metadata, as a JSON pointer. */
   readonly suffixPaths: readonly string[];
-  /** How chunks are encoded. */
-  readonly chunk: ChunkLevel;
+  /** How chunks are encoded: the stored ones, the inner chunks in these, and so on. */
+  readonly levels: readonly ChunkLevel[];
 
-  constructor(fields: ArrayFields) {
+  constructor(fields: ArrayFields, chunk: ChunkLevel) {
     this.metadata = fields.metadata;
+    this.dataType = fields.dataType;
     this.gridShape = fields.gridShape;
     this.keys = fields.keys;
     this.parts = fields.parts;
     this.suffixPaths = fields.suffixPaths;
-    this.chunk = fields.chunk;
+    const levels = [chunk];
+    for (let level = chunk; level.shard; level = level.shard.inner) {
+      levels.push(level.shard.inner);
+    }
+    this.levels = levels;
   }
 
   /** The length of each dimension, in elements. */
   get shape(): readonly number[] {
     return this.metadata.shape;
+  }
+
+  /** How stored chunks are encoded. */
+  get chunk(): ChunkLevel {
+    return this.levels[0]!;
+  }
+
+  /** How the innermost chunks are encoded: the inner chunks of shards, or the stored chunks where there are no shards. */
+  get innermost(): ChunkLevel {
+    return this.levels.at(-1)!;
+  }
+
+  /** The shape of the inner chunks of a shard in the order of the array's dimensions; `undefined` without shards. */
+  get innerChunkShape(): readonly number[] | undefined {
+    const { shard } = this.chunk;
+    return shard?.order.map((_, axis) =>
+      shard.inner.shape[shard.order.indexOf(axis)]!
+    );
   }
 
   /** Whether a chunk is stored in parts, and not as one object under its key. */

@@ -50,8 +50,8 @@ export function parseShardFiles(
   format: FileFormat,
 ): ShardFiles {
   const array = parseArray(document);
-  const { shard } = array.chunk;
-  if (shard === undefined || shard.after.length > 0) {
+  const { codecs, shard } = array.chunk;
+  if (shard === undefined || codecs.length > 1) {
     throw new RangeError(
       `Expected an array with "sharding_indexed" as its only codec, since the ${format.pieces} of a ${format.name} are inner chunks: give arrayMetadata a shardShape`,
     );

@@ -215,7 +215,7 @@ export interface ShardLevel {
  * @param dataType The name of the data type; empty if the lengths of chunks do not matter.
  */
 export function chunkLevel(
-  { codecs, shape, shard }: ArrayLevel,
+  { codecs, shape, shard }: Omit<ArrayLevel, "path">,
   dataType: string,
 ): ChunkLevel {
   const level = { codecs, ...storedForm(codecs, { dataType, shape }) };

@@ -102,3 +102,12 @@ function namesOf({ name }: KnownCodec): string[] {
 export function codecKind(name: string): CodecKind | undefined {
   return CODEC_BY_NAME.get(name)?.kind;
 }
+
+/** Codecs from array to array that change the shape of chunks otherwise than `transpose`. */
+const RESHAPING: readonly string[] = ["reshape", "numcodecs.packbits"];
+
+/** Whether chunks have the same shape behind a codec; `false` for `transpose` and for unknown codecs. */
+export function keepsShape(name: string): boolean {
+  return name !== "transpose" && !RESHAPING.includes(name) &&
+    codecKind(name) === "array_to_array";
+}

@@ -169,6 +169,17 @@ export function checkDataType(value: unknown): DocumentDataType {
   return { json, name, known };
 }
 
+/** The size of an element in bits; `undefined` for an unknown data type, or where elements differ in length. */
+export function bitsOf(
+  dataType: string | NamedConfiguration,
+): number | undefined {
+  if (typeof dataType === "string") return knownDataType(dataType)?.bits;
+  const { name, configuration = {} } = dataType;
+  return Object.keys(configuration).length === 0
+    ? knownDataType(name)?.bits
+    : undefined;
+}
+
 function split(name: string): { kind: Kind; bits: number } {
   const [, kind, digits] = NAME.exec(name)!;
   return { kind: KINDS[kind!]!, bits: Number(digits) };

@@ -6,9 +6,10 @@ export {
   parseArrayMetadata,
   type RegularChunkGrid,
 } from "./array_metadata.ts";
-export { CODEC_BY_NAME, codecKind } from "./codec_table.ts";
+export { CODEC_BY_NAME, codecKind, keepsShape } from "./codec_table.ts";
 export { completeCodecs, type Elements } from "./complete_codecs.ts";
 export {
+  bitsOf,
   checkDataType,
   coreDataType,
   dataTypeOf,

@@ -1,33 +1,21 @@
 import { digestOf } from "../runtime/mod.ts";
 import {
-  type Backend,
-  backendOf,
   type ByteRange,
-  readRange,
-  readSize,
-  readValue,
   resolveByteRange,
-  type Store,
+  type Snapshot,
   type StoreKey,
   type StoreVersion,
 } from "../stores/mod.ts";
+import type { Place } from "../views/mod.ts";
 import { type Validators, validatorsOf } from "./conditions.ts";
 import type { Deadline } from "./deadline.ts";
 import { type Value, valueInMemory, WINDOW, windows } from "./served_value.ts";
-
-/** The store of a value, and the key that the value has there. */
-export interface ValuePlace {
-  readonly store: Store;
-  readonly key: StoreKey;
-}
 
 /** The bytes of a value that its request asks for: a range, all, or none if `undefined`. */
 export type NeededBytes = ByteRange | "all" | undefined;
 
 /** A version that is kept, and the place that it belongs to. */
-interface KeptVersion {
-  readonly store: Store;
-  readonly key: StoreKey;
+interface KeptVersion extends Place {
   readonly size: number;
   readonly version: StoreVersion;
   readonly validators: Validators;
@@ -50,17 +38,15 @@ export class ChunkValues {
    */
   async find(
     shown: StoreKey,
-    place: ValuePlace,
+    place: Place,
     needed: NeededBytes,
     deadline: Deadline,
   ): Promise<Value | undefined> {
-    const { store, key } = place;
-    if (!hasOwnReads(store)) return await unversionedValue(place, deadline);
-    const backend = backendOf(store);
+    const { backend, key } = place;
+    // Inner chunks have no versions, and are read whole.
+    if (!backend.readOf) return await unversionedValue(place, deadline);
     const kept = this.#kept.get(shown);
-    if (kept?.store === store && kept.key === key) {
-      return valueOf(backend, kept);
-    }
+    if (kept?.backend === backend && kept.key === key) return valueOf(kept);
     const range = firstWindow(needed);
     let version = undefined as StoreVersion | undefined;
     const found = await deadline.run((options) =>
@@ -84,11 +70,11 @@ export class ChunkValues {
         : await unversionedValue(place, deadline, { ...latest, size });
     }
     const validators = validatorsOf(version.tag, version.modified);
-    const present = { store, key, size, version, validators };
+    const present = { backend, key, size, version, validators };
     if (version.isLasting && version.tag !== undefined) {
       this.#kept.set(shown, present);
     }
-    return valueOf(backend, present, latest);
+    return valueOf(present, latest);
   }
 
   /** Drops the version of a value that has changed. */
@@ -104,8 +90,7 @@ export class ChunkValues {
  * `undefined` for a version that was kept.
  */
 function valueOf(
-  backend: Backend,
-  { key, size, version, validators }: KeptVersion,
+  { backend, key, size, version, validators }: KeptVersion,
   latest?: { start: number; bytes: Uint8Array | undefined },
 ): Value {
   const readOf = (start: number, end: number, deadline: Deadline) =>
@@ -146,36 +131,31 @@ function firstWindow(needed: NeededBytes): ByteRange | undefined {
   return { offset, length: Math.min(length, WINDOW) };
 }
 
-/** Whether a store has more than `get`, unlike inner chunks, which are read whole. */
-function hasOwnReads(store: Store): boolean {
-  return typeof store.stream === "function" && typeof store.size === "function";
-}
-
 /**
  * Looks up a value whose versions the store does not tell, or an inner chunk, which is
  * read whole. Values in memory have the digest of their bytes as their tag.
  */
 async function unversionedValue(
-  { store, key }: ValuePlace,
+  { backend, key }: Place,
   deadline: Deadline,
   latest?: { start: number; bytes: Uint8Array | undefined; size: number },
 ): Promise<Value | undefined> {
-  const isWhole = !hasOwnReads(store);
-  const size = isWhole ? undefined : latest?.size ??
-    await deadline.run((options) => readSize(store, key, options));
+  const ask = <T>(task: (values: Snapshot) => Promise<T>) =>
+    deadline.run((options) => backend.read([key], task, options));
+  const isWhole = !backend.readOf;
+  const size = isWhole
+    ? undefined
+    : latest?.size ?? await ask((values) => values.size(key));
   if (isWhole || size !== undefined && size <= WINDOW) {
-    const bytes = await deadline.run((options) =>
-      readValue(store, key, options)
-    );
+    const bytes = await ask((values) => values.read(key));
     return bytes && valueInMemory(bytes, await digestOf(bytes));
   }
   if (size === undefined) return undefined;
-  const read = (start: number, end: number) =>
-    deadline.run(async (options) => {
-      const range = { offset: start, length: end - start };
-      const bytes = await readRange(store, key, range, options);
-      return bytes?.length === range.length ? [bytes] : undefined;
-    });
+  const read = async (start: number, end: number) => {
+    const range = { offset: start, length: end - start };
+    const bytes = await ask((values) => values.read(key, range));
+    return bytes?.length === range.length ? [bytes] : undefined;
+  };
   return {
     size,
     validators: validatorsOf(undefined),

@@ -1,21 +1,21 @@
 import { digestOf } from "../runtime/mod.ts";
-import type { Backend, Store, StoreKey } from "../stores/mod.ts";
+import {
+  type Backend,
+  backendOf,
+  type Store,
+  type StoreKey,
+} from "../stores/mod.ts";
 import {
   isAnyDocument,
+  type Place,
   PLAIN,
   splitPlainKey,
-  type StorePlace,
   StoreView,
   type Translation,
   v2View,
 } from "../views/mod.ts";
 import { INNER_CHUNKS } from "../zarrita/mod.ts";
-import {
-  BoundedCache,
-  ChunkValues,
-  type NeededBytes,
-  type ValuePlace,
-} from "./chunk_values.ts";
+import { BoundedCache, ChunkValues, type NeededBytes } from "./chunk_values.ts";
 import { Deadline } from "./deadline.ts";
 import type { ParsedOptions, ServedForm } from "./handler_options.ts";
 import { type Value, valueInMemory } from "./served_value.ts";
@@ -29,9 +29,9 @@ const TRANSLATIONS: Readonly<Record<ServedForm, Translation | undefined>> = {
 
 /** Looks up the values that a store shows. */
 export class ShownStore {
-  readonly #store: Store;
+  readonly #stored: Backend;
   /** The store with nodes of Zarr v2 shown as Zarr v3. */
-  readonly #shown: Store;
+  readonly #shown: Backend;
   readonly #chunks: ChunkValues;
   readonly #view: KeptView | undefined;
 
@@ -39,8 +39,8 @@ export class ShownStore {
     const { form, lifetime, versions } = options;
     const translation = TRANSLATIONS[form];
     const shown = translation ? v2View(store) : store;
-    this.#store = store;
-    this.#shown = shown;
+    this.#stored = backendOf(store);
+    this.#shown = backendOf(shown);
     this.#chunks = new ChunkValues({ lifetime, limit: versions });
     this.#view = translation && new KeptView(shown, translation, options);
   }
@@ -56,15 +56,14 @@ export class ShownStore {
     }
     const found = this.#view
       ? this.#view.placeOf(key)
-      : { store: this.#store, key };
+      : { backend: this.#stored, key };
     const place = found instanceof Promise
       ? await deadline.run(() => found)
       : found;
     if (place === undefined) return undefined;
-    const { store } = place;
     // Chunks have the same keys in both stores.
-    const stored = store === this.#shown
-      ? { ...place, store: this.#store }
+    const stored = place.backend === this.#shown
+      ? { backend: this.#stored, key: place.key }
       : place;
     return await this.#chunks.find(key, stored, needed, deadline);
   }
@@ -117,22 +116,12 @@ class KeptView {
    * Returns where the value of a key is stored; `undefined` for a key outside the chunk
    * grid. Returns no promise for an array whose document is kept.
    */
-  placeOf(
-    key: StoreKey,
-  ): ValuePlace | undefined | Promise<ValuePlace | undefined> {
+  placeOf(key: StoreKey): Place | undefined | Promise<Place | undefined> {
     const chunk = splitPlainKey(key);
-    const storePlace = (place: StorePlace | undefined) =>
-      place && {
-        store: place.store ?? wholeValues(place.backend),
-        key: place.key,
-      };
-    const placeIn = (document: Value | undefined) => {
-      if (document === undefined) return { store: this.#view.store, key };
-      const found = this.#view.placeOf(key);
-      return found instanceof Promise
-        ? found.then(storePlace)
-        : storePlace(found);
-    };
+    const placeIn = (document: Value | undefined) =>
+      document === undefined
+        ? { backend: backendOf(this.#view.store), key }
+        : this.#view.placeOf(key);
     const document = chunk &&
       this.document(`${chunk.root}/zarr.json` as StoreKey);
     return document instanceof Promise
@@ -159,12 +148,4 @@ class KeptView {
     if (this.#view.arrays.changes === changes) this.#kept.set(key, value);
     return value;
   }
-}
-
-/** A store of inner chunks, which are read whole. */
-function wholeValues(backend: Backend): Store {
-  return {
-    get: (key, options) =>
-      backend.read([key], (values) => values.read(key), options),
-  };
 }

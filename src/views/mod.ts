@@ -18,5 +18,5 @@ export {
   type Translation,
 } from "./translated_arrays.ts";
 export { type ComposedDocument, composeV2Document, v2View } from "./v2_view.ts";
-export type { Place, StorePlace } from "./view_backend.ts";
+export type { Place } from "./view_backend.ts";
 export { isAnyDocument, isDocument } from "./view_documents.ts";

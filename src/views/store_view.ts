@@ -18,11 +18,7 @@ import {
   TranslatedArrays,
   type Translation,
 } from "./translated_arrays.ts";
-import {
-  computedValues,
-  type StorePlace,
-  viewBackend,
-} from "./view_backend.ts";
+import { computedValues, type Place, viewBackend } from "./view_backend.ts";
 import {
   isAnyDocument,
   isDocument,
@@ -105,14 +101,12 @@ export class StoreView implements View {
   placeOf(
     key: StoreKey,
     options?: StoreOptions,
-  ): StorePlace | undefined | Promise<StorePlace | undefined> {
+  ): Place | undefined | Promise<Place | undefined> {
     options?.signal?.throwIfAborted();
     const parts = splitPlainKey(key);
     const array = parts && this.arrays.at(parts.root);
     const placeIn = (array: TranslatedArray | undefined) =>
-      array
-        ? array.placeOf(parts!.plainKey)
-        : { backend: this.#below, store: this.store, key };
+      array ? array.placeOf(parts!.plainKey) : { backend: this.#below, key };
     return array instanceof Promise ? array.then(placeIn) : placeIn(array);
   }
 
@@ -120,7 +114,7 @@ export class StoreView implements View {
   async placeToChange(
     key: StoreKey,
     options?: StoreOptions,
-  ): Promise<StorePlace> {
+  ): Promise<Place> {
     if (await this.#isHidden(key, options)) {
       throw new RangeError(
         `Key ${

@@ -15,10 +15,9 @@ import {
   describeStore,
   type Store,
   type StoreKey,
-  storeOf,
   type StoreOptions,
 } from "../stores/mod.ts";
-import type { StorePlace } from "./view_backend.ts";
+import type { Place } from "./view_backend.ts";
 
 /** How a view changes nodes: their documents, and the places of their chunks. */
 export interface Translation {
@@ -61,7 +60,7 @@ export interface TranslatedArray {
    * Returns where a chunk is stored, by its key in the view relative to the array;
    * `undefined` for a key outside the chunk grid.
    */
-  placeOf(plainKey: string): StorePlace | undefined;
+  placeOf(plainKey: string): Place | undefined;
   /** Drops all cached data about chunks, which others may have changed. */
   refresh?(): void;
   /** Lists the keys of all values that the view shows in the array. */
@@ -275,22 +274,12 @@ export class PlainArray implements TranslatedArray {
   readonly array: ParsedArray;
   /** The backend of whole chunks. */
   readonly backend: Backend;
-  readonly #parts: Store;
-  #store: Store | undefined;
 
   /** @param store The store that holds the array. */
   constructor(store: Store, root: string, array: ParsedArray) {
     this.root = root;
     this.array = array;
     this.backend = chunksOf(backendOf(store), root, array);
-    this.#parts = store;
-  }
-
-  /** The store of whole chunks, until all users of views use backends. */
-  get store(): Store {
-    return this.#store ??= this.array.hasParts
-      ? storeOf(this.backend, () => describeStore(this.#parts))
-      : this.#parts;
   }
 
   /** How shards are stored; `undefined` for an array without shards. */
@@ -302,15 +291,14 @@ export class PlainArray implements TranslatedArray {
     return this.array.gridShape;
   }
 
-  placeOf(plainKey: string): StorePlace | undefined {
+  placeOf(plainKey: string): Place | undefined {
     const coordinates = gridCoordinates(plainKey, this.gridShape);
     return coordinates && this.at(coordinates);
   }
 
   /** Returns the place of a chunk. */
-  at(coordinates: readonly number[]): StorePlace {
-    const { backend, store } = this;
-    return { backend, store, key: this.keyOf(coordinates) };
+  at(coordinates: readonly number[]): Place {
+    return { backend: this.backend, key: this.keyOf(coordinates) };
   }
 
   /** The key that a chunk is stored under. */

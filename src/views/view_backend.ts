@@ -4,7 +4,6 @@ import {
   type ChangeOptions,
   resolveByteRange,
   type Snapshot,
-  type Store,
   type StoreKey,
   type StoreOptions,
   toStream,
@@ -15,11 +14,6 @@ import {
 export interface Place {
   readonly backend: Backend;
   readonly key: StoreKey;
-}
-
-/** A place with the store of the backend, until all users of views use backends. */
-export interface StorePlace extends Place {
-  readonly store?: Store;
 }
 
 /** The place of a value; `undefined` for a key that has no value in the view. */

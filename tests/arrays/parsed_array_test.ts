@@ -1,6 +1,11 @@
 import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import { MemoryStore } from "../../mod.ts";
-import { arrayRoot, chunksOf, parseArray } from "../../src/arrays/mod.ts";
+import {
+  arrayRoot,
+  chunksOf,
+  parseArray,
+  resolveParts,
+} from "../../src/arrays/mod.ts";
 import { storeOf } from "../../src/stores/mod.ts";
 import { contentsOf, countingBytes } from "../support/bytes.ts";
 import { arrayMetadata, concatParts } from "../support/metadata.ts";
@@ -38,6 +43,51 @@ Deno.test("chunksOf gives the backend itself for chunks of one object", () => {
     assertStrictEquals(chunksOf(memory, "/x", array), memory);
   }
 });
+
+Deno.test("parseArray describes shards behind codecs that keep or order dimensions", () => {
+  const sharding = (chunk_shape: number[], ...codecs: unknown[]) => ({
+    name: "sharding_indexed",
+    configuration: { chunk_shape, codecs, index_codecs: INDEX_CODECS },
+  });
+  const transpose = { name: "transpose", configuration: { order: [1, 2, 0] } };
+  const delta = { name: "numcodecs.delta", configuration: { dtype: "<u2" } };
+  const inner = sharding([2, 3, 1], "bytes");
+  const array = parseArray(arrayMetadata({
+    shape: [8, 40, 60],
+    chunk_grid: { name: "regular", configuration: { chunk_shape: [4, 8, 6] } },
+    data_type: "uint16",
+    codecs: [delta, transpose, sharding([4, 6, 2], inner), "crc32c"],
+  }));
+  const [outer, middle, last] = array.levels;
+  assertEquals(array.levels.length, 3);
+  assertEquals(outer!.shard?.layout.chunksPerShard, [2, 1, 2]);
+  assertEquals(outer!.shard?.before, [delta, transpose]);
+  assertEquals(outer!.shard?.after, [{ name: "crc32c" }]);
+  assertEquals(array.innerChunkShape, [2, 4, 6]);
+  assertEquals(middle!.shard?.layout.chunksPerShard, [2, 2, 2]);
+  assertEquals(last, array.innermost);
+  assertEquals(last!.shape, [2, 3, 1]);
+  assertEquals(
+    last!.path,
+    "/codecs/2/configuration/codecs/0/configuration/codecs",
+  );
+  assertEquals(array.dataType, { name: "uint16", bits: 16 });
+  assertEquals(resolveParts(["", ".index", ".crc32c"], array.chunk), [
+    { keySuffix: "" },
+    { keySuffix: ".index", size: 68 },
+    { keySuffix: ".crc32c", size: 4 },
+  ]);
+  for (const name of ["reshape", "numcodecs.packbits", "example.unknown"]) {
+    const { codecs, ...metadata } = array.metadata;
+    const { chunk } = parseArray({ ...metadata, codecs: [name, ...codecs] });
+    assertEquals(chunk.shard, undefined, name);
+  }
+});
+
+const INDEX_CODECS = [
+  { name: "bytes", configuration: { endian: "little" } },
+  "crc32c",
+];
 
 Deno.test("arrayRoot takes a path with slashes around it or without", () => {
   for (const path of ["", "/"]) assertEquals(arrayRoot(path), "");

@@ -79,7 +79,8 @@ export class RecodedArray {
     this.#way = way;
     this.#settings = settings;
     this.#chunkShape = to.chunkShape;
-    this.#layout = parsedArrayOf(target).chunk.shard?.layout;
+    const { shard } = parsedArrayOf(target).chunk;
+    this.#layout = shard?.before.length === 0 ? shard.layout : undefined;
     const elementSize = way.kind === "elements"
       ? way.form.size
       : elementForm(source.metadata.data_type)?.size ?? UNKNOWN_SIZE;
