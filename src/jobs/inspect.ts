@@ -38,16 +38,18 @@ import {
   inPlaceCommand,
   inPlaceError,
 } from "./convert/unfinished_marker.ts";
-import { ArrayKeys, listHierarchy } from "./hierarchy/list_hierarchy.ts";
 import {
+  ArrayKeys,
   documentKey,
+  listHierarchy,
+  type Node,
+  nodeChooser,
   pathIn,
   type Place,
   placeOf,
+  readNodes,
   rootIn,
-} from "./hierarchy/node_location.ts";
-import { type Node, readNodes } from "./hierarchy/read_nodes.ts";
-import { nodeChooser } from "./hierarchy/select_nodes.ts";
+} from "../hierarchy/mod.ts";
 
 /**
  * Describes an array, or a group with all nodes in it: how it is laid out, how many chunks

@@ -31,13 +31,14 @@ import { composeV2Document } from "../views/mod.ts";
 import type { LeftOutNode } from "./convert/convert_options.ts";
 import {
   documentKey,
+  isSameDocument,
+  type Node,
   type NodeLocation,
   type Place,
   placeOf,
+  readNodes,
   rootIn,
-} from "./hierarchy/node_location.ts";
-import { type Node, readNodes } from "./hierarchy/read_nodes.ts";
-import { isSameDocument } from "./hierarchy/same_document.ts";
+} from "../hierarchy/mod.ts";
 
 /**
  * Gives the arrays and groups of Zarr v2 at a place documents of Zarr v3: a `zarr.json` in

@@ -1,6 +1,6 @@
 /**
  * Work on whole arrays and groups: `convert` and `convertInPlace`, `verify`, `repair`,
- * `inspect` and `migrate`. Each has a folder or a file; `hierarchy/` finds the nodes for all of them.
+ * `inspect` and `migrate`. Each has a folder or a file.
  */
 export { migrate, type MigrateOptions, type Migration } from "./migrate.ts";
 export { checkedStream } from "./chunk_checks.ts";
@@ -16,7 +16,7 @@ export type {
   RecodedChunks,
 } from "./convert/convert_options.ts";
 export { isUnfinished } from "./convert/unfinished_marker.ts";
-export type { NodeLocation } from "./hierarchy/node_location.ts";
+export type { NodeLocation } from "../hierarchy/mod.ts";
 export type { Recoding } from "./recode/recoding.ts";
 export { convertInPlace } from "./in_place/convert_in_place.ts";
 export type { ConvertInPlaceOptions } from "./in_place/convert_in_place.ts";

@@ -18,8 +18,12 @@ import {
 } from "../stores/mod.ts";
 import { type ThreadPool, THREADS } from "../threads/mod.ts";
 import { CONCURRENCY } from "./convert/convert_options.ts";
-import { documentKey, type Place, placeOf } from "./hierarchy/node_location.ts";
-import { readNodes } from "./hierarchy/read_nodes.ts";
+import {
+  documentKey,
+  type Place,
+  placeOf,
+  readNodes,
+} from "../hierarchy/mod.ts";
 import {
   consolidatedKey,
   staleMetadata,

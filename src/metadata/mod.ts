@@ -30,7 +30,6 @@ export {
   showZarrJson,
   withNumbers,
 } from "./json.ts";
-export { namedNodes, resolvePath, withoutNamedNodes } from "./named_nodes.ts";
 export {
   assertNodeDocument,
   changeNodes,
@@ -39,6 +38,7 @@ export {
   nodePaths,
   withoutConsolidated,
 } from "./node_documents.ts";
+export { omeAxes } from "./ome_attributes_v2.ts";
 export {
   assertMember,
   checkLengths,

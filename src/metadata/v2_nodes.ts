@@ -3,6 +3,7 @@ import { changeZarrJson, isMembers, type Members, numberOf } from "./json.ts";
 import { assertMember, checkLengths, checkOneOf, refuse } from "./schema.ts";
 import { convertV2Codecs, listV2Codecs, objectCodecOf } from "./v2_codecs.ts";
 import { parseV2DataType } from "./v2_data_type.ts";
+import { withOmeInOne } from "./ome_attributes_v2.ts";
 import { encodeXarrayFillValue } from "./xarray_fill_value.ts";
 
 /**
@@ -72,14 +73,16 @@ export function convertV2Array(array: unknown, attributes: Members): Members {
 }
 
 /**
- * Converts a Zarr v2 group to the metadata of a Zarr v3 group.
+ * Converts a Zarr v2 group to the metadata of a Zarr v3 group. OME-Zarr 0.4 becomes 0.5.
  *
+ * @param path The path of the group.
  * @param group The parsed `.zgroup`.
  * @param attributes The attributes, checked by {@linkcode checkV2Attributes}.
  * @param nodes The documents of the nodes below, by path, for consolidated metadata.
  * @throws {MetadataError} If the group is not valid. The path is one in `.zgroup`.
  */
 export function convertV2Group(
+  path: string,
   group: unknown,
   attributes: Members,
   nodes?: ReadonlyMap<string, unknown>,
@@ -91,7 +94,7 @@ export function convertV2Group(
   return {
     zarr_format: 3,
     node_type: "group",
-    attributes,
+    attributes: withOmeInOne(attributes, path),
     ...nodes && { consolidated_metadata: consolidate(nodes) },
   };
 }
@@ -167,7 +170,7 @@ export function convertV2Consolidated(
       if (array !== undefined) {
         documents.set(path, convertV2Array(array, checked));
       } else if (group !== undefined) {
-        documents.set(path, convertV2Group(group, checked));
+        documents.set(path, convertV2Group(path, group, checked));
       }
     } catch (error) {
       if (!(error instanceof MetadataError)) throw error;

@@ -14,6 +14,7 @@ import {
   formatZarrJson,
   isV2Document,
   type Members,
+  omeAxes,
   parseExactZarrJson,
   showZarrJson,
   withoutConsolidated,
@@ -46,7 +47,7 @@ import { isAnyDocument, isDocument } from "./view_documents.ts";
  *   filters and compressors become the codecs that zarr-python has for them in Zarr v3, such
  *   as `numcodecs.delta`.
  * - The attribute `_ARRAY_DIMENSIONS` of xarray becomes `dimension_names`. Attributes stay
- *   as they are.
+ *   as they are, but for those of groups of OME-Zarr 0.4, which become those of 0.5.
  * - The `.zmetadata` of a group becomes consolidated metadata, so that the nodes are also
  *   found in stores that cannot list.
  * - Chunks are read as they are stored, and writes and deletions of chunks are passed on.
@@ -198,13 +199,19 @@ export async function composeV2Document(
     take(".zgroup", same),
   ]);
   if (array === undefined && group === undefined) return undefined;
-  const attributes = await take(".zattrs", checkV2Attributes) ?? {};
+  const [attributes = {}, names] = await Promise.all([
+    take(".zattrs", checkV2Attributes),
+    array && axesOf(store, root, options),
+  ]);
   const kind = array ? ".zarray" : ".zgroup";
   let composed: Members;
   let isMasked = false;
   if (array !== undefined) {
     composed = inDocument(`${root}/${kind}`, storeName, () => {
-      const converted = convertV2Array(array.document, attributes);
+      let converted = convertV2Array(array.document, attributes);
+      if (names?.length === (converted.shape as unknown[]).length) {
+        converted = { dimension_names: names, ...converted };
+      }
       const missing = xarrayFillValue(array.document as Members, attributes);
       isMasked = missing !== undefined && !fillValueAttribute;
       return missing === undefined || isMasked ? converted : {
@@ -219,10 +226,30 @@ export async function composeV2Document(
     composed = inDocument(
       `${root}/${kind}`,
       storeName,
-      () => convertV2Group(group!.document, attributes, consolidated),
+      () => convertV2Group(root, group!.document, attributes, consolidated),
     );
   }
   return { bytes: formatZarrJson(composed), keys, isMasked };
+}
+
+/** The axes of an array that is a level of OME-Zarr 0.4, as the group around it has them. */
+async function axesOf(
+  store: Store,
+  root: "" | StoreKey,
+  options: StoreOptions | undefined,
+): Promise<readonly string[] | undefined> {
+  if (root === "") return undefined;
+  const end = root.lastIndexOf("/");
+  const key = `${root.slice(0, end)}/.zattrs` as StoreKey;
+  try {
+    const bytes = await readDocument(store, key, options);
+    const group = checkV2Attributes(bytes && parseExactZarrJson(bytes));
+    return omeAxes(group, root.slice(end + 1));
+  } catch (error) {
+    // Damage of the group is reported where the group is read.
+    if (error instanceof MetadataError) return undefined;
+    throw error;
+  }
 }
 
 /** The number of nodes whose `zarr.json` is looked for at the same time. */

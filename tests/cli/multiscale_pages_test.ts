@@ -9,8 +9,8 @@ import {
 } from "../../mod.ts";
 import { paintChannels } from "../../page/colors.ts";
 import { IndexPages } from "../../src/cli/page/index_pages.ts";
-import { channelsOf, multiscalesOf } from "../../src/cli/page/multiscales.ts";
-import { withoutNamedNodes } from "../../src/metadata/mod.ts";
+import { channelsOf, multiscalesOf } from "../../src/hierarchy/mod.ts";
+import { withoutNamedNodes } from "../../src/hierarchy/mod.ts";
 import { encodeJson, utf8 } from "../support/documents.ts";
 
 function group(attributes: unknown): Uint8Array {

@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import * as zarr from "zarrita";
 import { convert, convertInPlace, verify } from "../../jobs.ts";
 import { FileSystemStore } from "../../mod.ts";
-import { placeOf } from "../../src/jobs/hierarchy/node_location.ts";
+import { placeOf } from "../../src/hierarchy/mod.ts";
 import { runInPlace } from "../../src/jobs/in_place/convert_in_place.ts";
 import { registerCodecs, withZarrParts } from "../../zarrita.ts";
 import { DisturbedFiles } from "../jobs/in_place_support.ts";

@@ -732,7 +732,7 @@ Deno.test("convert chooses nodes of Zarr v2, and leaves them out of multiscales"
     multiscales: [{ datasets: [{ path: "1", s: 1.5 }] }],
   });
   const { attributes } = await readJson(target, "/labels/zarr.json");
-  assertEquals(attributes, { labels: ["b"] });
+  assertEquals(attributes, { ome: { version: "0.5", labels: ["b"] } });
   assertEquals(text.includes("labels/a") || text.includes('"0"'), false, text);
   await assertSound(target);
 });

@@ -8,10 +8,7 @@ import {
   hash,
   isInShare,
 } from "../../src/arrays/chunk_grid.ts";
-import {
-  chunksOfShare,
-  countInShare,
-} from "../../src/jobs/hierarchy/chunks_to_do.ts";
+import { chunksOfShare, countInShare } from "../../src/jobs/chunks_to_do.ts";
 import { contentsOf } from "../support/bytes.ts";
 import { encodeJson, groupMetadata, utf8 } from "../support/documents.ts";
 import { observed } from "../support/observed_store.ts";

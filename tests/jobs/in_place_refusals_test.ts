@@ -12,7 +12,7 @@ import {
   type Store,
   TemplateChunkKeyEncoding,
 } from "../../mod.ts";
-import { placeOf } from "../../src/jobs/hierarchy/node_location.ts";
+import { placeOf } from "../../src/hierarchy/mod.ts";
 import { runInPlace } from "../../src/jobs/in_place/convert_in_place.ts";
 import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/convert_in_place.ts";
 import { tiffContainer } from "../../tiff.ts";

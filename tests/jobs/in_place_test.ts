@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { convertInPlace } from "../../jobs.ts";
 import { FileSystemStore } from "../../mod.ts";
-import { placeOf } from "../../src/jobs/hierarchy/node_location.ts";
+import { placeOf } from "../../src/hierarchy/mod.ts";
 import { runInPlace } from "../../src/jobs/in_place/convert_in_place.ts";
 import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/convert_in_place.ts";
 import { stride } from "../support/runs.ts";

@@ -508,14 +508,14 @@ Deno.test("convertV2Group consolidates nodes in the order of their depths, below
       "attributes/.zattrs": {},
     },
   });
-  const document = convertV2Group(V2_GROUP, { t: 2 }, nodes);
+  const document = convertV2Group("", V2_GROUP, { t: 2 }, nodes);
   const { metadata } = document.consolidated_metadata as { metadata: Json };
   assertEquals(Object.keys(metadata), ["a", "b", "d", "b/a"]);
   assertEquals(metadata.b, group({ n: 1 }) as unknown);
   assertEquals(document.attributes, { t: 2 });
-  assertEquals(convertV2Group(V2_GROUP, {}), group());
-  assertThrows(() => convertV2Group({}, {}), MetadataError, "zarr_format");
-  assertThrows(() => convertV2Group([], {}), MetadataError, "an object");
+  assertEquals(convertV2Group("", V2_GROUP, {}), group());
+  assertThrows(() => convertV2Group("", {}, {}), MetadataError, "zarr_format");
+  assertThrows(() => convertV2Group("", [], {}), MetadataError, "an object");
   for (const other of [null, 5, {}, { metadata: [] }]) {
     assertEquals(convertV2Consolidated(other), undefined);
   }

@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import type { InspectedArray } from "../../jobs/mod.ts";
-import { type Members, resolvePath } from "../../metadata/mod.ts";
+import type { Members } from "../../metadata/mod.ts";
 import { runConcurrently } from "../../runtime/mod.ts";
 import { nameOf } from "../draw_array.ts";
 import { countText, shapeText, unitsText } from "../format.ts";
@@ -16,7 +16,8 @@ import {
   type MultiscaleLevel,
   multiscalesOf,
   pixelSizes,
-} from "./multiscales.ts";
+  resolvePath,
+} from "../../hierarchy/mod.ts";
 
 /** The number of levels whose documents are read at once. */
 const AT_ONCE = 8;

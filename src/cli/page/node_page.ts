@@ -18,7 +18,7 @@ import { ASSETS, importMap } from "./assets.ts";
 import { choosePictureAxes, mapChunks } from "./chunk_map.ts";
 import type { Html } from "./drawings.ts";
 import { describeLabels, describeMultiscales } from "./multiscale_section.ts";
-import { labelsOf } from "./multiscales.ts";
+import { labelsOf } from "../../hierarchy/mod.ts";
 import { drawTree, type Hierarchy, type TreeNode, urlOf } from "./hierarchy.ts";
 
 /** A node that a page is asked for. */

@@ -27,8 +27,7 @@ import {
 import type { ShardContainer } from "../../shards/mod.ts";
 import { chunkSizes, type Part } from "../../splitter/mod.ts";
 import { PLAIN } from "../../views/mod.ts";
-import type { NodeLocation } from "../hierarchy/node_location.ts";
-import { writtenOut } from "../hierarchy/same_document.ts";
+import { type NodeLocation, writtenOut } from "../../hierarchy/mod.ts";
 import {
   assertRecoding,
   recodedMetadata,

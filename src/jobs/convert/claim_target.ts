@@ -10,11 +10,7 @@ import {
   rootOf,
   type StoreOptions,
 } from "../../stores/mod.ts";
-import {
-  describePlace,
-  documentKey,
-  type Place,
-} from "../hierarchy/node_location.ts";
+import { describePlace, documentKey, type Place } from "../../hierarchy/mod.ts";
 import type { ConvertOptions } from "./convert_options.ts";
 import type { ConvertPlan } from "./convert_plan.ts";
 import {

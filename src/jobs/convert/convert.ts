@@ -2,15 +2,16 @@ import { parsedArrayOf } from "../../arrays/mod.ts";
 import { describe } from "../../errors/mod.ts";
 import { isSameBytes, runConcurrently } from "../../runtime/mod.ts";
 import { type Store, type StoreOptions, write } from "../../stores/mod.ts";
-import { ArrayKeys, listHierarchy } from "../hierarchy/list_hierarchy.ts";
 import {
+  ArrayKeys,
   describePlace,
   documentKey,
+  listHierarchy,
   type NodeLocation,
   placeOf,
+  readNodeDocument,
   rootIn,
-} from "../hierarchy/node_location.ts";
-import { readNodeDocument } from "../hierarchy/read_nodes.ts";
+} from "../../hierarchy/mod.ts";
 import {
   assertApart,
   assertTargetOutside,

@@ -14,7 +14,7 @@ import {
 } from "../../errors/mod.ts";
 import type { ArrayMetadata } from "../../metadata/mod.ts";
 import type { StoreKey, StoreOptions } from "../../stores/mod.ts";
-import { GLOBS } from "../hierarchy/select_nodes.ts";
+import { GLOBS } from "../../hierarchy/mod.ts";
 import { type ThreadPool, THREADS } from "../../threads/mod.ts";
 import {
   assertLayout,

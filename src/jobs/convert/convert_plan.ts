@@ -10,20 +10,23 @@ import {
   changeZarrJson,
   isArrayDocument,
   type Members,
-  withoutNamedNodes,
 } from "../../metadata/mod.ts";
 import type { ShardContainer } from "../../shards/mod.ts";
 import { describeStore, type StoreOptions } from "../../stores/mod.ts";
 import { v2View } from "../../views/mod.ts";
-import { documentKey, pathIn, type Place } from "../hierarchy/node_location.ts";
-import { type Node, readNodes } from "../hierarchy/read_nodes.ts";
 import {
   ALL_NODES,
+  documentKey,
   isIn,
+  type Node,
   nodeChooser,
   type NodeSelection,
+  pathIn,
+  type Place,
+  readNodes,
   type SelectedNodes,
-} from "../hierarchy/select_nodes.ts";
+  withoutNamedNodes,
+} from "../../hierarchy/mod.ts";
 import { isSameEncoding } from "../recode/recoding.ts";
 import {
   changeLayout,

@@ -16,11 +16,7 @@ import {
   write,
 } from "../../stores/mod.ts";
 import { checksOf, type ChunkChecks } from "../chunk_checks.ts";
-import {
-  type ArrayOfJob,
-  chunksToDo,
-  countToDo,
-} from "../hierarchy/chunks_to_do.ts";
+import { type ArrayOfJob, chunksToDo, countToDo } from "../chunks_to_do.ts";
 import type { ConvertPlan, PlannedArray } from "./convert_plan.ts";
 import { type ListedSource, withoutNodes } from "./source_files.ts";
 

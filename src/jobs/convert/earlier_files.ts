@@ -14,15 +14,15 @@ import {
   type StoreKey,
   type StoreOptions,
 } from "../../stores/mod.ts";
-import { ArrayKeys } from "../hierarchy/list_hierarchy.ts";
-import { describePlace, type Place } from "../hierarchy/node_location.ts";
+import {
+  ArrayKeys,
+  describePlace,
+  MARKER,
+  type Place,
+} from "../../hierarchy/mod.ts";
 import type { ConvertPlan } from "./convert_plan.ts";
 import { isSameStream } from "./copy_value.ts";
-import {
-  type KnownFiles,
-  MARKER,
-  type UnfinishedMarker,
-} from "./unfinished_marker.ts";
+import { type KnownFiles, type UnfinishedMarker } from "./unfinished_marker.ts";
 
 /** The number of foreign files that an error names. */
 const MOST_NAMED = 3;

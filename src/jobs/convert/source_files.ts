@@ -12,17 +12,15 @@ import {
 import {
   addHash,
   ArrayKeys,
-  listHierarchy,
-} from "../hierarchy/list_hierarchy.ts";
-import {
   describePlace,
+  keysLeftOut,
+  listHierarchy,
+  MARKER,
   type Place,
   rootIn,
-} from "../hierarchy/node_location.ts";
-import { keysLeftOut } from "../hierarchy/select_nodes.ts";
+} from "../../hierarchy/mod.ts";
 import type { ConvertOptions } from "./convert_options.ts";
 import type { ConvertPlan, PlannedArray } from "./convert_plan.ts";
-import { MARKER } from "./unfinished_marker.ts";
 
 /** The files that a listing of the source has found besides the chunks. */
 export interface ListedSource {

@@ -11,14 +11,12 @@ import {
 } from "../../stores/mod.ts";
 import {
   describePlace,
+  MARKER,
   type NodeLocation,
   type Place,
   placeOf,
-} from "../hierarchy/node_location.ts";
+} from "../../hierarchy/mod.ts";
 import type { InPlaceState } from "../in_place/state.ts";
-
-/** The key of the marker below the outermost node of the target. */
-export const MARKER: StoreKey = "/.zarr-parts-unfinished.json";
 
 /** The marker of an unfinished conversion, which is stored in the target until the end. */
 export interface UnfinishedMarker {

@@ -16,7 +16,7 @@ import {
 } from "../../stores/mod.ts";
 import type { ConvertPlan } from "../convert/convert_plan.ts";
 import { besideNodes, withoutNodes } from "../convert/source_files.ts";
-import type { Place } from "../hierarchy/node_location.ts";
+import type { Place } from "../../hierarchy/mod.ts";
 import { changedKey, type DocumentChange, type InPlaceState } from "./state.ts";
 
 /**

@@ -5,7 +5,7 @@ import type { Part } from "../../splitter/mod.ts";
 import type { StoreKey } from "../../stores/mod.ts";
 import { checksOf } from "../chunk_checks.ts";
 import type { PlannedArray } from "../convert/convert_plan.ts";
-import { ArrayKeys } from "../hierarchy/list_hierarchy.ts";
+import { ArrayKeys } from "../../hierarchy/mod.ts";
 
 /** The files of a chunk, before and after its conversion in place. */
 export interface ChunkFiles {

@@ -39,12 +39,12 @@ import {
 import {
   describePlace,
   documentKey,
+  GLOBS,
   type NodeLocation,
   type Place,
   placeOf,
   rootIn,
-} from "../hierarchy/node_location.ts";
-import { GLOBS } from "../hierarchy/select_nodes.ts";
+} from "../../hierarchy/mod.ts";
 import {
   documentChanges,
   metadataAfter,

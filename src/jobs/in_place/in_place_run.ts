@@ -12,7 +12,7 @@ import type {
   ConvertProgress,
 } from "../convert/convert_options.ts";
 import { markerKey } from "../convert/unfinished_marker.ts";
-import { describePlace, type Place } from "../hierarchy/node_location.ts";
+import { describePlace, type Place } from "../../hierarchy/mod.ts";
 import type { ChunkFiles, InPlaceArray } from "./chunk_files.ts";
 import {
   changedKey,

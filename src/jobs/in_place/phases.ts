@@ -9,7 +9,7 @@ import {
   markerKey,
   newInPlaceMarker,
 } from "../convert/unfinished_marker.ts";
-import type { Place } from "../hierarchy/node_location.ts";
+import type { Place } from "../../hierarchy/mod.ts";
 import type { ChunkFiles, InPlaceArray } from "./chunk_files.ts";
 import {
   folderOf,

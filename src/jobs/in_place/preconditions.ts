@@ -3,14 +3,16 @@ import { describe } from "../../errors/mod.ts";
 import type { StoreKey, StoreOptions } from "../../stores/mod.ts";
 import type { ConvertPlan } from "../convert/convert_plan.ts";
 import { besideNodes, keysOf } from "../convert/source_files.ts";
-import { MARKER, markerKey, readMarker } from "../convert/unfinished_marker.ts";
-import { addHash, listHierarchy } from "../hierarchy/list_hierarchy.ts";
+import { markerKey, readMarker } from "../convert/unfinished_marker.ts";
 import {
+  addHash,
   describePlace,
   documentKey,
+  listHierarchy,
+  MARKER,
   type Place,
   rootIn,
-} from "../hierarchy/node_location.ts";
+} from "../../hierarchy/mod.ts";
 import type { InPlaceArray } from "./chunk_files.ts";
 import type { InPlaceRun } from "./in_place_run.ts";
 import { changedKey, type DocumentChange, type InPlaceState } from "./state.ts";

@@ -1,6 +1,6 @@
 import type { StoreKey } from "../../stores/mod.ts";
 import type { LeftOutNode, OtherArray } from "../convert/convert_options.ts";
-import type { Place } from "../hierarchy/node_location.ts";
+import type { Place } from "../../hierarchy/mod.ts";
 
 /**
  * A phase of a conversion in place:

@@ -12,7 +12,7 @@ import {
 } from "../../metadata/mod.ts";
 import { ownBytes } from "../../runtime/mod.ts";
 import { LayoutError } from "../convert/change_layout.ts";
-import { writtenOut } from "../hierarchy/same_document.ts";
+import { writtenOut } from "../../hierarchy/mod.ts";
 
 /** A codec from bytes to bytes. */
 interface BytesToBytes {

@@ -4,8 +4,8 @@ import { runConcurrently } from "../../runtime/mod.ts";
 import type { ShardLayout } from "../../shards/mod.ts";
 import { describeStore, type Store, type StoreKey } from "../../stores/mod.ts";
 import { shardLevelsOf } from "../../zarrita/mod.ts";
-import { chunksOfShare, countInShare } from "../hierarchy/chunks_to_do.ts";
-import { documentKey, type Place, rootIn } from "../hierarchy/node_location.ts";
+import { chunksOfShare, countInShare } from "../chunks_to_do.ts";
+import { documentKey, type Place, rootIn } from "../../hierarchy/mod.ts";
 import type { PlannedArray } from "../convert/convert_plan.ts";
 import type { CopiedValue } from "../convert/source_files.ts";
 import {

@@ -2,7 +2,7 @@ import type { Codecs } from "../../codecs/mod.ts";
 import { isSameJson } from "../../metadata/mod.ts";
 import { LayoutError } from "../convert/change_layout.ts";
 import type { PlannedArray } from "../convert/convert_plan.ts";
-import { writtenOut } from "../hierarchy/same_document.ts";
+import { writtenOut } from "../../hierarchy/mod.ts";
 import {
   describeType,
   ElementCodecs,

@@ -20,7 +20,7 @@ import {
 } from "../../metadata/mod.ts";
 import { isSameList } from "../../runtime/mod.ts";
 import { shardIndexSize } from "../../shards/mod.ts";
-import { writtenOut } from "../hierarchy/same_document.ts";
+import { writtenOut } from "../../hierarchy/mod.ts";
 import {
   describeType,
   elementForm,

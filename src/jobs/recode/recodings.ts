@@ -7,7 +7,7 @@ import type {
 } from "../convert/convert_options.ts";
 import type { PlannedArray } from "../convert/convert_plan.ts";
 import type { CopiedValue } from "../convert/source_files.ts";
-import type { Place } from "../hierarchy/node_location.ts";
+import type { Place } from "../../hierarchy/mod.ts";
 import type { ThreadsInUse } from "../../blocks/mod.ts";
 import { RecodedArray, type RecodeSettings } from "./recode_array.ts";
 import type { RecodeSink } from "./target_chunks.ts";

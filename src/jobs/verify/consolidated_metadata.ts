@@ -5,9 +5,12 @@ import {
   withoutConsolidated,
 } from "../../metadata/mod.ts";
 import { describeStore, type StoreKey } from "../../stores/mod.ts";
-import { documentKey, type Place } from "../hierarchy/node_location.ts";
-import type { Node } from "../hierarchy/read_nodes.ts";
-import { isSameDocument } from "../hierarchy/same_document.ts";
+import {
+  documentKey,
+  isSameDocument,
+  type Node,
+  type Place,
+} from "../../hierarchy/mod.ts";
 import { type Finding, finding } from "./findings.ts";
 
 /**

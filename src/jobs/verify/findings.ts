@@ -12,7 +12,7 @@ import {
 import type { StoreKey, StoreOptions } from "../../stores/mod.ts";
 import { type ThreadPool, THREADS } from "../../threads/mod.ts";
 import { CONCURRENCY } from "../convert/convert_options.ts";
-import { GLOBS } from "../hierarchy/select_nodes.ts";
+import { GLOBS } from "../../hierarchy/mod.ts";
 
 /**
  * The stable name of a kind of finding.

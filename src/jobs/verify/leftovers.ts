@@ -2,9 +2,12 @@ import type { ChunkList } from "../../arrays/mod.ts";
 import { describe } from "../../errors/mod.ts";
 import { isV2Document } from "../../metadata/mod.ts";
 import type { StoreKey } from "../../stores/mod.ts";
-import { MARKER } from "../convert/unfinished_marker.ts";
-import type { ArrayKeys } from "../hierarchy/list_hierarchy.ts";
-import { documentKey, type Place } from "../hierarchy/node_location.ts";
+import {
+  type ArrayKeys,
+  documentKey,
+  MARKER,
+  type Place,
+} from "../../hierarchy/mod.ts";
 import { type Finding, finding } from "./findings.ts";
 
 /** An array of the listing. */

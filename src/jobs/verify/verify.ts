@@ -22,22 +22,22 @@ import {
   type StoreOptions,
 } from "../../stores/mod.ts";
 import { type ChunkLevel, chunkLevel } from "../chunk_checks.ts";
-import { chunksToDo, countToDo } from "../hierarchy/chunks_to_do.ts";
-import { ArrayKeys, listHierarchy } from "../hierarchy/list_hierarchy.ts";
+import { chunksToDo, countToDo } from "../chunks_to_do.ts";
 import {
+  ALL_NODES,
+  ArrayKeys,
   documentKey,
+  keysLeftOut,
+  listHierarchy,
+  type Node,
+  nodeChooser,
   pathIn,
   type Place,
   placeOf,
+  readNodes,
   rootIn,
-} from "../hierarchy/node_location.ts";
-import { type Node, readNodes } from "../hierarchy/read_nodes.ts";
-import {
-  ALL_NODES,
-  keysLeftOut,
-  nodeChooser,
   type SelectedNodes,
-} from "../hierarchy/select_nodes.ts";
+} from "../../hierarchy/mod.ts";
 import { verifyArchive } from "./archive_entries.ts";
 import { elementForm } from "../../blocks/mod.ts";
 import { type ChunkDecoding, withDecoding } from "./chunk_decoding.ts";

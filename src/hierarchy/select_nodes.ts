@@ -1,5 +1,5 @@
 import { distance } from "fastest-levenshtein";
-import { describe, type OptionRule } from "../../errors/mod.ts";
+import { describe, type OptionRule } from "../errors/mod.ts";
 import { type Place, rootIn } from "./node_location.ts";
 
 /** The options that choose nodes of a group. */

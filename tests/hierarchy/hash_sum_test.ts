@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { addHash } from "../../src/jobs/hierarchy/list_hierarchy.ts";
+import { addHash } from "../../src/hierarchy/mod.ts";
 
 Deno.test("addHash gives the same sum in any order, also where the sum begins anew", () => {
   const texts = Array.from({ length: 20 }, (_, i) => `/c/${i}`);

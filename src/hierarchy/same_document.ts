@@ -1,10 +1,10 @@
-import { toChunkKeyEncoding } from "../../chunk_key_encoding/mod.ts";
+import { toChunkKeyEncoding } from "../chunk_key_encoding/mod.ts";
 import {
   isArrayDocument,
   isMembers,
   isSameJson,
   type Members,
-} from "../../metadata/mod.ts";
+} from "../metadata/mod.ts";
 
 /**
  * Whether two documents of a node have the same meaning. zarr-python writes the defaults

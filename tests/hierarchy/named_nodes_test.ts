@@ -1,11 +1,11 @@
 /** Nodes that are left out of the attributes of groups. */
 import { assertEquals, assertStrictEquals } from "@std/assert";
+import { changeZarrJson } from "../../src/metadata/mod.ts";
 import {
-  changeZarrJson,
   namedNodes,
   resolvePath,
   withoutNamedNodes,
-} from "../../src/metadata/mod.ts";
+} from "../../src/hierarchy/mod.ts";
 import { encodeJson, utf8 } from "../support/documents.ts";
 
 /** The path of a group, its attributes, the nodes that are left out, and the attributes after that. */

@@ -1,11 +1,11 @@
-import { arrayRoot } from "../../arrays/mod.ts";
-import { describe } from "../../errors/mod.ts";
+import { arrayRoot } from "../arrays/mod.ts";
+import { describe } from "../errors/mod.ts";
 import {
   assertStore,
   describeStore,
   type Store,
   type StoreKey,
-} from "../../stores/mod.ts";
+} from "../stores/mod.ts";
 
 /**
  * The place of an array or a group: a store and a path in it. The locations of zarrita
@@ -25,6 +25,9 @@ export interface NodeLocation {
   /** The node's path in the store, such as `temperature/monthly`. Default: the root. */
   readonly path?: string | undefined;
 }
+
+/** The key, below the outermost node, of the file in a target whose conversion is not finished. */
+export const MARKER: StoreKey = "/.zarr-parts-unfinished.json";
 
 /** The place of a node, checked. */
 export interface Place {

@@ -1,7 +1,7 @@
 /** Nodes of a group that globs choose. */
 import { assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
-import { selectNodes } from "../../src/jobs/hierarchy/select_nodes.ts";
+import { selectNodes } from "../../src/hierarchy/mod.ts";
 
 const name = fc.constantFrom(
   "0",

@@ -4,7 +4,7 @@ import {
   countOfGrid,
   hash,
   type Share,
-} from "../../arrays/mod.ts";
+} from "../arrays/mod.ts";
 
 /** The chunks of an array that a job works on. */
 export interface ArrayOfJob {

@@ -1,7 +1,7 @@
-import { hash, type ParsedArray } from "../../arrays/mod.ts";
-import { ListedParts } from "../../concat_parts/mod.ts";
-import { ChunkKeyError } from "../../errors/mod.ts";
-import type { StoreKey, StoreOptions } from "../../stores/mod.ts";
+import { hash, type ParsedArray } from "../arrays/mod.ts";
+import { ListedParts } from "../concat_parts/mod.ts";
+import { ChunkKeyError } from "../errors/mod.ts";
+import type { StoreKey, StoreOptions } from "../stores/mod.ts";
 import { documentKey, type Place, rootIn } from "./node_location.ts";
 import type { Node } from "./read_nodes.ts";
 

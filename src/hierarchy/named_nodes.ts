@@ -1,4 +1,4 @@
-import { isMembers, isSameJson, type Members } from "./json.ts";
+import { isMembers, isSameJson, type Members } from "../metadata/mod.ts";
 
 /**
  * Leaves nodes out of the attributes of a group that name them:

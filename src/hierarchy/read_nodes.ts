@@ -1,25 +1,25 @@
-import { missingArray, readDocument } from "../../arrays/mod.ts";
-import { inDocument, MetadataError } from "../../errors/mod.ts";
+import { missingArray, readDocument } from "../arrays/mod.ts";
+import { inDocument, MetadataError } from "../errors/mod.ts";
 import {
   assertNodeDocument,
   isArrayDocument,
   isMembers,
   type Members,
-  namedNodes,
   nodePaths,
   parseZarrJson,
-} from "../../metadata/mod.ts";
-import { runConcurrently } from "../../runtime/mod.ts";
+} from "../metadata/mod.ts";
+import { runConcurrently } from "../runtime/mod.ts";
 import {
   describeStore,
   type StoreKey,
   type StoreOptions,
-} from "../../stores/mod.ts";
-import { type ComposedDocument, composeV2Document } from "../../views/mod.ts";
-import { readMarker } from "../convert/unfinished_marker.ts";
+} from "../stores/mod.ts";
+import { type ComposedDocument, composeV2Document } from "../views/mod.ts";
+import { namedNodes } from "./named_nodes.ts";
 import {
   describePlace,
   documentKey,
+  MARKER,
   type Place,
   rootIn,
 } from "./node_location.ts";
@@ -94,7 +94,8 @@ export async function readNodes(
   };
   const root = await read("");
   if (root === undefined) {
-    if (await readMarker(place, options) !== undefined) {
+    const marker: StoreKey = `${place.root as StoreKey}${MARKER}`;
+    if (await place.store.get(marker, options) !== undefined) {
       throw unfinishedError(place);
     }
     throw await missingArray(place.store, place.root, options);
@@ -281,7 +282,7 @@ function unfinishedError(place: Place): MetadataError {
   return new MetadataError(
     `No Zarr node at ${
       describePlace(place)
-    }: a conversion to it is not finished; run it again with the option "resume" or "finish"`,
+    }: a conversion to it is not finished; run it again with the option "resume"`,
   );
 }
 

@@ -5,7 +5,8 @@
  * GeoZarr, https://github.com/zarr-conventions/multiscales;
  * ndpyramid, https://github.com/carbonplan/ndpyramid
  */
-import { isMembers, type Members, resolvePath } from "../../metadata/mod.ts";
+import { isMembers, type Members } from "../metadata/mod.ts";
+import { resolvePath } from "./named_nodes.ts";
 
 /** The most lists of levels, levels, labels and channels that a page shows. */
 const [MOST_LISTS, MOST_LEVELS, MOST_LABELS, MOST_CHANNELS] = [8, 64, 200, 16];

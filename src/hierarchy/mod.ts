@@ -1,0 +1,38 @@
+/**
+ * The nodes of a hierarchy: where they are, their documents, which of them are chosen, the
+ * keys of their chunks, and what the attributes of groups say about other nodes.
+ */
+export { addHash, ArrayKeys, listHierarchy } from "./list_hierarchy.ts";
+export {
+  channelsOf,
+  defaultPlaneOf,
+  type ImageChannel,
+  labelsOf,
+  type Multiscale,
+  type MultiscaleLevel,
+  multiscalesOf,
+  pixelSizes,
+} from "./multiscales.ts";
+export { namedNodes, resolvePath, withoutNamedNodes } from "./named_nodes.ts";
+export {
+  describePlace,
+  documentKey,
+  MARKER,
+  type NodeLocation,
+  pathIn,
+  type Place,
+  placeOf,
+  rootIn,
+} from "./node_location.ts";
+export { type Node, readNodeDocument, readNodes } from "./read_nodes.ts";
+export { isSameDocument, writtenOut } from "./same_document.ts";
+export {
+  ALL_NODES,
+  GLOBS,
+  isIn,
+  keysLeftOut,
+  nodeChooser,
+  type NodeSelection,
+  type SelectedNodes,
+  selectNodes,
+} from "./select_nodes.ts";
