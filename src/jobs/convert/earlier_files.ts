@@ -22,7 +22,7 @@ import {
 } from "../../hierarchy/mod.ts";
 import type { ConvertPlan } from "./convert_plan.ts";
 import { isSameStream } from "./copy_value.ts";
-import { type KnownFiles, type UnfinishedMarker } from "./unfinished_marker.ts";
+import type { KnownFiles, UnfinishedMarker } from "./unfinished_marker.ts";
 
 /** The number of foreign files that an error names. */
 const MOST_NAMED = 3;
