@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 import * as zarr from "zarrita";
 import type { PictureAxes } from "../src/cli/page/chunk_map.ts";
-import type { ImageChannel } from "../src/cli/page/multiscales.ts";
+import type { ImageChannel } from "../src/hierarchy/mod.ts";
 import {
   extentOf,
   paint,
