@@ -21,7 +21,7 @@ import {
   stackOf,
   withAdvice,
 } from "./place_files.ts";
-import { withFolder } from "./messages.ts";
+import { withFolder } from "./error_output.ts";
 import { stateOf } from "./open_store.ts";
 import { printJson } from "./outputs.ts";
 

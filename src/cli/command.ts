@@ -12,6 +12,8 @@ export interface Command {
   readonly summary: string;
   /** The help of each option, by the flags of the option, such as `--suffix <TEXT>`. */
   readonly options: Readonly<Record<string, string>>;
+  /** More options, under headings of their own in the help. */
+  readonly groups?: Readonly<Record<string, Command["options"]>>;
   /** The names of the options that may be given several times. */
   readonly repeatable?: readonly string[];
   /** Options of which only one may be given. */
@@ -64,7 +66,9 @@ export function createParser(
   usageError: (error: CommanderError) => UsageError,
 ): Parser {
   return new Parser(name)
-    .helpOption("-h, --help", "print this help")
+    .addHelpOption(
+      new Option("-h, --help", "print this help").helpGroup("Common options:"),
+    )
     .showSuggestionAfterError(false)
     .configureOutput({
       writeOut: (text) => print(text.trimEnd()),
@@ -79,6 +83,7 @@ export function createParser(
 export function addVersion(parser: Parser): void {
   const text = `zarr-parts ${config.version}`;
   parser.version(text, "-V, --version", "print the version");
+  parser.options.at(-1)!.helpGroup("Common options:");
 }
 
 /**
@@ -122,9 +127,7 @@ export function parserOf(command: Command, print: Io["print"]): Parser {
       ...Object.entries(command.operandsWith ?? {}).map(([name, operands]) =>
         [
           `zarr-parts ${command.name}`,
-          Object.keys(command.options).find((flags) =>
-            flags.split(" ")[0] === `--${name}`
-          ),
+          `--${name}`,
           ...operands,
           "[options]",
         ].join(" ")
@@ -133,9 +136,17 @@ export function parserOf(command: Command, print: Io["print"]): Parser {
     .description(command.summary)
     .argument("[operands...]")
     .addHelpText("after", ["\nExamples:", ...command.examples].join("\n  "));
-  const options = Object.entries({ ...command.options, ...COMMON });
-  for (const [flags, help] of options) {
-    const option = new Option(flags, help);
+  const groups = Object.entries({
+    "Options:": command.options,
+    ...command.groups,
+    "Common options:": COMMON,
+  });
+  const options = groups.flatMap(([heading, options]) =>
+    Object.entries(options).map(([flags, help]) =>
+      new Option(flags, help).helpGroup(heading)
+    )
+  );
+  for (const option of options) {
     const excluded = (command.exclusive ?? [])
       .filter(([first]) => first === option.name())
       .map(([, second]) => attributeOf(second));
@@ -145,7 +156,13 @@ export function parserOf(command: Command, print: Io["print"]): Parser {
       const isRepeatable = command.repeatable?.includes(option.name());
       option.argParser<string | string[]>((text, earlier) => {
         if (/^--[a-z]|^-[qhV]$/.test(text)) throw missingValue(option);
-        return isRepeatable ? [...earlier ?? [], text] : text;
+        if (isRepeatable) return [...earlier ?? [], text];
+        if (earlier === undefined) return text;
+        throw new UsageError(
+          `Expected ${option.long} once, found it with ${
+            JSON.stringify(earlier)
+          } and ${JSON.stringify(text)}`,
+        );
       });
     }
     parser.addOption(option);

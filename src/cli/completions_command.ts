@@ -21,12 +21,9 @@ interface CompletedCommand extends Completed {
 
 /** The values of those options that take a few words, by the names of the options. */
 export const VALUES: Readonly<Record<string, readonly string[]>> = {
-  bands: ["first", "last", "none"],
-  colors: ["rgb", "gray"],
   container: ["tiff", "zip"],
   encoding: ["default", "v2", "fanout"],
   "fail-on": ["error", "warning", "note"],
-  others: ["copy"],
 };
 
 /** `zarr-parts completions SHELL`, for a table of commands. */

@@ -9,27 +9,18 @@ import {
 } from "../jobs/mod.ts";
 import { FileSystemStore } from "../stores/mod.ts";
 import type { Arguments, Command, Io } from "./command.ts";
-import {
-  CONTAINER_NAMES,
-  CONTAINER_OPTIONS,
-  containerOf,
-} from "./container_arguments.ts";
+import { CONTAINER_OPTIONS, containerOf } from "./container_arguments.ts";
 import { printLayouts, printOthers } from "./draw_array.ts";
 import { bytesText, countText, ProgressLine } from "./format.ts";
 import {
-  chosenNodes,
+  LAYOUT_OPTIONS,
   layoutOf,
-  NODE_OPTION_NAMES,
-  NODE_OPTIONS,
-  othersOf,
+  MEMORY_OPTION,
+  RECODE_OPTIONS,
+  recodingOf,
   withUsage,
 } from "./layout_arguments.ts";
-import {
-  assertNoArchive,
-  isInArchive,
-  openSource,
-  SOURCE_OPTIONS,
-} from "./open_source.ts";
+import { assertNoArchive, isInArchive, openSource } from "./open_source.ts";
 import {
   assertPath,
   assertSource,
@@ -38,25 +29,25 @@ import {
   pathOf,
 } from "./open_store.ts";
 import {
-  RECODE_NAMES,
-  RECODE_OPTIONS,
-  recodingOf,
-} from "./recode_arguments.ts";
-import {
-  ALL_SHARES,
-  concurrencyOf,
-  FINISH_OPTION,
-  SHARE_OPTIONS,
+  chosenNodes,
+  NODE_OPTION_NAMES,
+  NODE_OPTIONS,
+  SHARE_OPTION,
   shareOf,
-} from "./share_option.ts";
+  SOURCE_OPTIONS,
+  THREADS_OPTION,
+} from "./shared_options.ts";
 import { printJson } from "./outputs.ts";
 
-/** The options of `convert` that exclude `--in-place`. */
+/** The options that exclude `--in-place`. */
 const NOT_IN_PLACE: readonly string[] = [
-  ...CONTAINER_NAMES,
-  ...["resume", "compare", "overwrite"],
-  ...["finish", "share", "follow-links"],
-  ...RECODE_NAMES,
+  ...Object.keys({
+    ...CONTAINER_OPTIONS,
+    ...RECODE_OPTIONS,
+    ...MEMORY_OPTION,
+    ...THREADS_OPTION,
+  }).map((flags) => /\w+/.exec(flags)![0]),
+  ...["resume", "overwrite", "share", "follow-links"],
 ];
 
 /** `zarr-parts convert SOURCE TARGET` */
@@ -66,55 +57,41 @@ export const CONVERT: Command = {
   operandsWith: { "in-place": ["PATH"] },
   summary:
     "Copies an array or a group, and changes the chunk keys, parts, codecs, chunks or shards of its arrays. The layout stays the same where no option changes it. SOURCE is the path or the URL of a folder or a zip archive, and TARGET a path or the URL of a bucket.",
-  options: {
-    "--suffix <TEXT>":
-      "end all chunk keys with this text, such as .tiff; '' for none",
-    "--encoding <NAME>": "the chunk key encoding: default, v2 or fanout",
-    "--separator <TEXT>": "the separator of coordinates in chunk keys: / or .",
-    "--template <FORMAT>":
-      "the format of chunk keys, such as tile_{0:03}_{1:03}",
-    "--parts <LIST>":
-      "divide each chunk into parts: the suffixes of their keys, with sizes in bytes, such as .header:64,,.index; the sizes of .index and .crc32c follow from the codecs; '-' for no parts",
-    ...CONTAINER_OPTIONS,
-    "--plain":
-      "default chunk keys and chunks without parts, which all Zarr programs read",
-    ...RECODE_OPTIONS,
-    "--metadata <FILE>": "give one array the layout of this zarr.json",
-    ...NODE_OPTIONS,
-    ...SOURCE_OPTIONS,
-    "--others <WHAT>":
-      "copy: arrays of a group that cannot get the layout are copied unchanged, and listed",
-    "--in-place":
-      "change the files of PATH, without a copy; run the same command again to finish a conversion that was stopped",
-    "--resume": "continue a conversion that was stopped",
-    "--compare":
-      "with --resume, compare all bytes of existing chunks with the source",
-    "--overwrite":
-      "first remove the array, the group or the unfinished conversion at TARGET; any other file at TARGET is an error",
-    "--keep-going":
-      "leave out invalid nodes of a group; if there are any, the exit status is 1",
-    "--dry-run": "print what would be done, and write nothing",
-    ...FINISH_OPTION,
-    ...SHARE_OPTIONS,
+  options: {},
+  groups: {
+    "Keys and parts of chunks:": LAYOUT_OPTIONS,
+    "Shards that are files of other programs:": CONTAINER_OPTIONS,
+    "Encoding anew:": RECODE_OPTIONS,
+    "Which nodes:": {
+      ...NODE_OPTIONS,
+      "--keep-going":
+        "leave out invalid nodes of a group; if there are any, the exit status is 1",
+      ...SOURCE_OPTIONS,
+    },
+    "Safety:": {
+      "--dry-run": "print what would be done, and write nothing",
+      "--resume": "continue a conversion that was stopped",
+      "--overwrite":
+        "replace the array, the group or the unfinished conversion at TARGET; any other file at TARGET is an error",
+      "--in-place":
+        "change the files of PATH, without a copy; run the same command again to finish a conversion that was stopped",
+    },
+    "Speed:": { ...THREADS_OPTION, ...MEMORY_OPTION, ...SHARE_OPTION },
   },
   repeatable: NODE_OPTION_NAMES,
   exclusive: [
     ["template", "encoding"],
     ["resume", "overwrite"],
-    ["share", "finish"],
     ["share", "overwrite"],
-    ["finish", "overwrite"],
     ...NOT_IN_PLACE.map((name) => ["in-place", name] as const),
   ],
   examples: [
     "zarr-parts convert data.zarr parts.zarr --suffix .shard --parts ,.index",
     "zarr-parts convert https://example.com/data.zarr copy.zarr --plain",
-    "zarr-parts convert a.zarr b.zarr --container tiff --parts ,.index",
+    "zarr-parts convert a.zarr b.zarr --container tiff --suffix .tif --recode",
     "zarr-parts convert a.zarr b.zarr --codecs zstd:5 --shards 2048,2048",
-    "zarr-parts convert a.zarr b.zarr --container tiff --recode --suffix .tif",
     "zarr-parts convert image.ome.zarr small.ome.zarr --exclude 0 --exclude labels",
-    "zarr-parts convert --in-place data.zarr --parts ,.index",
-    "zarr-parts convert data.zarr tiles.zarr --template 'tile_{1:03}_{0:03}.raw'",
+    "zarr-parts convert --in-place data.zarr --suffix .shard --parts ,.index",
   ],
   async run(args, io) {
     if (args.has("in-place")) return await convertFolder(args, io);
@@ -127,49 +104,94 @@ export const CONVERT: Command = {
     await assertNoArchive(to);
     await assertTarget(to);
     const recoding = recodingOf(args);
-    const layout = {
-      ...await layoutOf(args),
+    const share = shareOf(args);
+    const options = {
+      ...layoutOf(args),
       ...recoding,
       ...await containerOf(args, recoding.recode, () => locateSource(from)),
+      ...share && { share },
+      resume: args.has("resume"),
+      overwrite: args.has("overwrite"),
     };
-    const progress = new ProgressLine(io, args.has("quiet"));
-    const share = shareOf(args);
-    const concurrency = concurrencyOf(args);
-    let hasBegun = false;
-    try {
-      const conversion = await convert(source, target, {
-        ...layout,
-        ...chosenNodes(args),
-        ...othersOf(args),
-        ...share && { share },
-        ...concurrency && { concurrency },
-        ...args.has("resume") || args.has("compare")
-          ? { resume: args.has("compare") ? "compare" : true }
-          : {},
-        overwrite: args.has("overwrite"),
-        keepGoing: args.has("keep-going"),
-        dryRun: args.has("dry-run"),
-        finish: args.has("finish"),
-        signal: io.signal,
-        onProgress({ done, total, bytes }) {
-          hasBegun = true;
-          progress.update(done, total, bytes);
-        },
-      });
-      progress.clear();
-      report(conversion, args, to, io);
-      return conversion.leftOut.length > 0 ? 1 : 0;
-    } catch (error) {
-      progress.clear();
-      // With --finish, the error says which chunks are missing.
-      const isWorking = (hasBegun || io.signal.aborted) && !args.has("finish");
-      const again = share ? "again" : "with --resume";
-      const text = `: run the same command ${again} to continue`;
-      if (isWorking) await explain({ store: target }, to, text, io);
-      throw withUsage(error);
-    }
+    return await run(
+      (common) => convert(source, target, { ...options, ...common }),
+      { store: target },
+      `: run the same command ${share ? "again" : "with --resume"} to continue`,
+      args,
+      io,
+    );
   },
 };
+
+/** `zarr-parts convert --in-place PATH` */
+async function convertFolder(args: Arguments, io: Io): Promise<number> {
+  const [path] = args.operands as [string];
+  const location = await locate(path);
+  await assertNoArchive(path);
+  await assertSource(path);
+  const layout = layoutOf(args);
+  return await run(
+    (common) => convertInPlace(location, { ...layout, ...common }),
+    location,
+    ", and may not open until the same command is run again",
+    args,
+    io,
+  );
+}
+
+/** The options that both kinds of conversions take. */
+function commonOptions(args: Arguments, { signal }: Io) {
+  return {
+    ...chosenNodes(args),
+    keepGoing: args.has("keep-going"),
+    dryRun: args.has("dry-run"),
+    signal,
+  };
+}
+
+type CommonOptions = ReturnType<typeof commonOptions> & {
+  onProgress(
+    progress: { done: number; total: number; bytes: number },
+  ): void;
+};
+
+/**
+ * Runs a conversion, and prints its progress and its report.
+ *
+ * @param target Where an unfinished conversion is found.
+ * @param advice What follows the target in the message about an unfinished conversion.
+ * @returns The exit status.
+ */
+async function run(
+  conversion: (options: CommonOptions) => Promise<Conversion>,
+  target: NodeLocation,
+  advice: string,
+  args: Arguments,
+  io: Io,
+): Promise<number> {
+  const place = args.operands.at(-1)!;
+  const progress = new ProgressLine(io, args.has("quiet"));
+  let hasBegun = args.has("in-place");
+  try {
+    const converted = await conversion({
+      ...commonOptions(args, io),
+      onProgress({ done, total, bytes }) {
+        hasBegun = true;
+        progress.update(done, total, bytes);
+      },
+    });
+    progress.clear();
+    report(converted, args, place, io);
+    return converted.leftOut.length > 0 ? 1 : 0;
+  } catch (error) {
+    progress.clear();
+    const mayBeUnfinished = hasBegun || io.signal.aborted;
+    if (mayBeUnfinished && await isUnfinished(target)) {
+      io.note(`${place} is not finished${advice}\n`);
+    }
+    throw withUsage(error);
+  }
+}
 
 /** Prints what was converted, and where it is: `copied to b.zarr`, or `converted in place in a.zarr`. */
 function report(
@@ -197,57 +219,10 @@ function report(
   else if (arrays.length === 0) io.print(`${place} has this layout already`);
   else io.print(`${count} ${where} (${bytesText(bytes)} written)`);
   printOthers(conversion, { isInPlace }, io);
-  if (!isFinished) io.print(ALL_SHARES);
-}
-
-/**
- * Prints how to continue, if a conversion was left unfinished.
- *
- * @param text What follows the place in the message.
- */
-async function explain(
-  location: NodeLocation,
-  place: string,
-  text: string,
-  io: Io,
-): Promise<void> {
-  if (await isUnfinished(location)) {
-    io.note(`${place} is not finished${text}\n`);
-  }
-}
-
-/** `zarr-parts convert --in-place PATH` */
-async function convertFolder(
-  args: Arguments,
-  io: Io,
-): Promise<number> {
-  const [path] = args.operands as [string];
-  const location = await locate(path);
-  await assertNoArchive(path);
-  await assertSource(path);
-  const layout = await layoutOf(args);
-  const concurrency = concurrencyOf(args);
-  const progress = new ProgressLine(io, args.has("quiet"));
-  try {
-    const conversion = await convertInPlace(location, {
-      ...layout,
-      ...chosenNodes(args),
-      ...othersOf(args),
-      ...concurrency && { concurrency },
-      keepGoing: args.has("keep-going"),
-      dryRun: args.has("dry-run"),
-      signal: io.signal,
-      onProgress: ({ done, total, bytes }) =>
-        progress.update(done, total, bytes),
-    });
-    progress.clear();
-    report(conversion, args, path, io);
-    return conversion.leftOut.length > 0 ? 1 : 0;
-  } catch (error) {
-    progress.clear();
-    const text = ", and may not open until the same command is run again";
-    await explain(location, path, text, io);
-    throw withUsage(error);
+  if (!isFinished) {
+    io.print(
+      "When all shares are done, run the command with --resume in place of --share",
+    );
   }
 }
 

@@ -15,7 +15,7 @@ import {
 import { innermostCodecs } from "../zarrita/mod.ts";
 import type { Io } from "./command.ts";
 import { bytesText, countText, shapeText, unitsText } from "./format.ts";
-import { withOptionNames } from "./messages.ts";
+import { withFlags } from "./error_output.ts";
 
 /** The lines about a node. */
 export function drawNode(
@@ -179,12 +179,12 @@ export function printOthers(
     const are = arrays.length === 1 ? "it is" : "they are";
     io.print(
       `${isInPlace ? "left" : "copied"} as ${are}: ${paths}: ${
-        withOptionNames(message)
+        withFlags(message)
       }`,
     );
   }
   for (const { path, message } of leftOut) {
-    io.print(`left out /${path}: ${withOptionNames(message)}`);
+    io.print(`left out /${path}: ${withFlags(message)}`);
   }
 }
 

@@ -3,14 +3,15 @@ import { inspect, type InspectedChunk, type Inspection } from "../jobs/mod.ts";
 import { coordinatesInShard } from "../shards/mod.ts";
 import { type Command, UsageError } from "./command.ts";
 import { drawNode, nameOf, storedText } from "./draw_array.ts";
+import { bytesText, countText, shapeText } from "./format.ts";
+import { openSource } from "./open_source.ts";
+import { printJson } from "./outputs.ts";
 import {
   chosenNodes,
   NODE_OPTION_NAMES,
   NODE_OPTIONS,
-} from "./layout_arguments.ts";
-import { bytesText, countText, shapeText } from "./format.ts";
-import { openSource, SOURCE_OPTIONS } from "./open_source.ts";
-import { printJson } from "./outputs.ts";
+  SOURCE_OPTIONS,
+} from "./shared_options.ts";
 
 /** `zarr-parts inspect PATH|URL` */
 export const INSPECT: Command = {

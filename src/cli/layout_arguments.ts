@@ -1,18 +1,48 @@
 import { parseChunkKeyEncoding } from "../chunk_key_encoding/mod.ts";
 import { MetadataError, nearestName } from "../errors/mod.ts";
-import { LayoutError, type LayoutOptions } from "../jobs/mod.ts";
 import {
-  type ArrayMetadata,
-  type NamedConfiguration,
-  parseZarrJson,
-} from "../metadata/mod.ts";
+  type ConvertOptions,
+  LayoutError,
+  type LayoutOptions,
+  type Recoding,
+} from "../jobs/mod.ts";
+import type { NamedConfiguration } from "../metadata/mod.ts";
 import { type Arguments, type Command, UsageError } from "./command.ts";
+import { CODECS, threadsOf } from "./shared_options.ts";
 
-/** Parses the options of the layout, except those of the container. */
-export async function layoutOf(args: Arguments): Promise<LayoutOptions> {
-  const [suffix, parts, file] = ["suffix", "parts", "metadata"].map((name) =>
-    args.text(name)
-  );
+/** The options of the keys and parts of chunks. */
+export const LAYOUT_OPTIONS: Command["options"] = {
+  "--suffix <TEXT>":
+    "end all chunk keys with this text, such as .tiff; '' for none",
+  "--parts <LIST>":
+    "divide each chunk into parts: the suffixes of their keys, with sizes in bytes, such as .header:64,,.index; the sizes of .index and .crc32c follow from the codecs; '-' for no parts",
+  "--encoding <NAME>":
+    "the chunk key encoding: default, v2 or fanout, with a separator such as in default:.",
+  "--template <FORMAT>": "the format of chunk keys, such as tile_{0:03}_{1:03}",
+  "--plain":
+    "default chunk keys and chunks without parts, which all Zarr programs read",
+};
+
+/** The options of the codecs, chunks and shards of arrays that are encoded anew. */
+export const RECODE_OPTIONS: Command["options"] = {
+  "--codecs <LIST>":
+    "encode chunks by these codecs, such as zstd:5, blosc:lz4, gzip,crc32c or none, or by metadata as JSON",
+  "--chunks <SHAPE>":
+    "divide the array into chunks of this shape, such as 1,256,256",
+  "--shards <SHAPE>":
+    "gather chunks in shards of this shape, such as 1,2048,2048, or none",
+};
+
+/** The option that limits the memory of a recoding. */
+export const MEMORY_OPTION: Command["options"] = {
+  "--memory <SIZE>":
+    "the approximate limit of the memory for decoded and encoded chunks, such as 1GiB; 256MiB by default",
+};
+
+/** Parses the options of keys and parts. */
+export function layoutOf(args: Arguments): LayoutOptions {
+  const suffix = args.text("suffix");
+  const parts = args.text("parts");
   const keyEncoding = encodingOf(args);
   if (suffix !== undefined) assertSuffix(suffix);
   if (parts !== undefined) assertParts(parts);
@@ -21,9 +51,6 @@ export async function layoutOf(args: Arguments): Promise<LayoutOptions> {
     ...suffix !== undefined && { suffix },
     ...parts !== undefined && { parts: parts === "-" ? [] : parts.split(",") },
     ...args.has("plain") && { plain: true },
-    ...file !== undefined && {
-      metadata: forOneArray(await readMetadata(file)),
-    },
   };
 }
 
@@ -59,99 +86,79 @@ function assertParts(list: string): void {
   }
 }
 
-async function readMetadata(file: string): Promise<ArrayMetadata> {
-  const problem = (text: string) =>
-    new UsageError(`Cannot use --metadata ${JSON.stringify(file)}: ${text}`);
-  const bytes = await Deno.readFile(file).catch((error) => {
-    throw problem(
-      error instanceof Deno.errors.NotFound
-        ? "there is no such file"
-        : error instanceof Deno.errors.IsADirectory
-        ? "it is a folder, expected a file"
-        : error.message,
-    );
-  });
-  try {
-    return parseZarrJson(bytes) as ArrayMetadata;
-  } catch (error) {
-    throw error instanceof MetadataError ? problem(error.problem) : error;
-  }
-}
-
-function forOneArray(metadata: ArrayMetadata): LayoutOptions["metadata"] {
-  return (_, path) => {
-    if (path === "") return metadata;
-    throw new UsageError(
-      `Expected one array with --metadata, found a group with the array ${
-        JSON.stringify(`/${path}`)
-      }`,
-    );
-  };
-}
-
-/** The options that choose nodes of a group, which may be repeated. */
-export const NODE_OPTIONS: Command["options"] = {
-  "--only <GLOB>":
-    "choose only these nodes of a group and the nodes below them, such as 0 or 'labels/**'; may be repeated",
-  "--exclude <GLOB>":
-    "leave out these nodes of a group and the nodes below them; may be repeated",
-};
-
-/** The names of {@linkcode NODE_OPTIONS}. */
-export const NODE_OPTION_NAMES: readonly string[] = ["only", "exclude"];
-
-/** The nodes that `--only` and `--exclude` choose. */
-export function chosenNodes(
-  args: Arguments,
-): { only?: readonly string[]; exclude?: readonly string[] } {
-  const [only, exclude] = [args.texts("only"), args.texts("exclude")];
-  return {
-    ...only.length > 0 && { only },
-    ...exclude.length > 0 && { exclude },
-  };
-}
-
-/** Parses `--others copy`. */
-export function othersOf(args: Arguments): { others?: "copy" } {
-  const others = args.text("others");
-  if (others === undefined) return {};
-  if (others === "copy") return { others };
-  throw new UsageError(
-    `Expected --others=copy, found ${JSON.stringify(others)}`,
-  );
-}
-
+/** Parses `--encoding NAME`, `--encoding NAME:SEPARATOR` and `--template FORMAT`. */
 function encodingOf(args: Arguments): NamedConfiguration | undefined {
-  const [name, separator, format] = ["encoding", "separator", "template"]
-    .map((option) => args.text(option));
-  if (format !== undefined) {
-    if (format.includes("{*}") && !separator) {
-      throw new UsageError(
-        "Expected --separator=TEXT with {*} in --template, such as --separator /",
-      );
-    }
-    const configuration = { format, ...separator && { separator } };
-    return checked({ name: "template", configuration }, "--template");
-  }
-  if (name === undefined && separator === undefined) return undefined;
-  return checked(
-    {
-      name: name ?? "default",
-      ...separator !== undefined && { configuration: { separator } },
-    },
-    name === undefined ? "--separator" : "--encoding",
-  );
-}
-
-function checked(
-  encoding: NamedConfiguration,
-  option: string,
-): NamedConfiguration {
+  const option = args.has("template") ? "template" : "encoding";
+  const text = args.text(option);
+  if (text === undefined) return undefined;
+  const [name, separator] = option === "template"
+    ? ["template", text.includes("{*}") ? "/" : undefined]
+    : text.split(/:(.*)/s);
+  const configuration = {
+    ...option === "template" && { format: text },
+    ...separator !== undefined && { separator },
+  };
+  const encoding = { name: name!, configuration };
   try {
     parseChunkKeyEncoding(encoding);
     return encoding;
   } catch (error) {
     if (!(error instanceof MetadataError)) throw error;
-    throw new UsageError(`Cannot use ${option}: ${error.problem}`);
+    throw new UsageError(`Cannot use --${option}: ${error.problem}`);
   }
+}
+
+/** Parses the recoding, and the threads and the memory for it. */
+export function recodingOf(
+  args: Arguments,
+): Pick<ConvertOptions, "threads" | "memory" | "codecs"> & {
+  recode?: Recoding;
+} {
+  const codecs = args.text("codecs");
+  const chunks = shapeOf(args, "chunks");
+  const shards = args.text("shards") === "none"
+    ? null
+    : shapeOf(args, "shards");
+  const recode: Recoding = {
+    ...codecs !== undefined && { codecs },
+    ...chunks !== undefined && { chunks },
+    ...shards !== undefined && { shards },
+  };
+  const [threads, memory] = [threadsOf(args), memoryOf(args)];
+  return {
+    ...Object.keys(recode).length > 0 && { recode },
+    ...threads !== undefined && { threads },
+    ...memory !== undefined && { memory },
+    codecs: CODECS,
+  };
+}
+
+function shapeOf(args: Arguments, name: string): number[] | undefined {
+  const text = args.text(name);
+  if (text === undefined) return undefined;
+  if (/^(?:\d{1,15}(?:,\d{1,15})*)?$/.test(text)) {
+    return text === "" ? [] : text.split(",").map(Number);
+  }
+  throw new UsageError(
+    `Expected --${name} with the length along each dimension, such as --${name}=1,256,256${
+      name === "shards" ? ", or none" : ""
+    }, found ${JSON.stringify(text)}`,
+  );
+}
+
+const UNITS = ["", "k", "m", "g", "t"];
+
+function memoryOf(args: Arguments): number | undefined {
+  const text = args.text("memory");
+  if (text === undefined) return undefined;
+  const [, digits, unit = "", binary] =
+    /^(\d{1,15}) ?([kmgt]?)(i?)b?$/.exec(text.toLowerCase()) ?? [];
+  const bytes = Number(digits) *
+    (binary ? 1024 : 1000) ** UNITS.indexOf(unit);
+  if (Number.isSafeInteger(bytes) && bytes > 0) return bytes;
+  throw new UsageError(
+    `Expected --memory with a number of bytes, such as --memory=512MiB, found ${
+      JSON.stringify(text)
+    }`,
+  );
 }

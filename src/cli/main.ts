@@ -83,7 +83,7 @@ export async function main(args: readonly string[]): Promise<number> {
       io.note("Stopped\n");
       return INTERRUPTED;
     }
-    const { errorJson, messageOf } = await import("./messages.ts");
+    const { errorJson, messageOf } = await import("./error_output.ts");
     const isUsage = error instanceof UsageError || error instanceof RangeError;
     const status = isUsage ? 2 : 1;
     io.note(

@@ -1,7 +1,7 @@
 import { migrate, type Migration } from "../jobs/mod.ts";
 import type { Command, Io } from "./command.ts";
 import { jsonText, unitsText } from "./format.ts";
-import { withOptionNames } from "./messages.ts";
+import { withFlags } from "./error_output.ts";
 import { assertSource, openWritableStore } from "./open_store.ts";
 
 /** `zarr-parts migrate PATH` */
@@ -91,7 +91,7 @@ function report(
     );
   }
   for (const { path, message } of leftOut) {
-    io.print(`  left as it is, /${path}: ${withOptionNames(message)}`);
+    io.print(`  left as it is, /${path}: ${withFlags(message)}`);
   }
 }
 

@@ -8,7 +8,7 @@ import {
 } from "../stores/mod.ts";
 import { isMembers, parseZarrJson } from "../metadata/mod.ts";
 import { v2View } from "../views/mod.ts";
-import { type Command, type Io, UsageError } from "./command.ts";
+import { type Io, UsageError } from "./command.ts";
 import {
   assertNoDocument,
   assertSource,
@@ -16,12 +16,6 @@ import {
   pathOf,
   stateOf,
 } from "./open_store.ts";
-
-/** The options of commands that read a source. */
-export const SOURCE_OPTIONS: Command["options"] = {
-  "--follow-links":
-    "follow symbolic links that lead out of the folder, as folders of DataLad and git-annex have them",
-};
 
 /** How a source is opened. */
 interface SourceOptions {

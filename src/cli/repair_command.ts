@@ -3,16 +3,15 @@ import type { Command } from "./command.ts";
 import { bytesText, countText, ProgressLine, unitsText } from "./format.ts";
 import { assertNoArchive } from "./open_source.ts";
 import { assertSource, openWritableStore } from "./open_store.ts";
-import { withOptionNames } from "./messages.ts";
-import { CONCURRENCY_OPTION, concurrencyOf } from "./share_option.ts";
+import { withFlags } from "./error_output.ts";
+import { printJson } from "./outputs.ts";
 import {
   CODECS,
   FAIL_ON_OPTION,
   failsOn,
   THREADS_OPTION,
   threadsOf,
-} from "./verify_command.ts";
-import { printJson } from "./outputs.ts";
+} from "./shared_options.ts";
 
 /** `zarr-parts repair PATH` */
 export const REPAIR: Command = {
@@ -24,7 +23,6 @@ export const REPAIR: Command = {
     "--deep": "decode all chunks and inner chunks",
     "--dry-run": "print what would be done, and write nothing",
     ...FAIL_ON_OPTION,
-    ...CONCURRENCY_OPTION,
     ...THREADS_OPTION,
   },
   examples: [
@@ -34,7 +32,7 @@ export const REPAIR: Command = {
   async run(args, io) {
     const fails = failsOn(args);
     const [place] = args.operands as [string];
-    const [concurrency, threads] = [concurrencyOf(args), threadsOf(args)];
+    const threads = threadsOf(args);
     const progress = new ProgressLine(io, args.has("quiet"));
     const isText = !args.has("json");
     const isDry = args.has("dry-run");
@@ -47,7 +45,6 @@ export const REPAIR: Command = {
       deep: args.has("deep"),
       codecs: CODECS,
       dryRun: isDry,
-      ...concurrency && { concurrency },
       threads,
       signal: io.signal,
       onProgress: ({ done, total }) => progress.update(done, total),
@@ -67,7 +64,7 @@ export const REPAIR: Command = {
         const { severity, rule, message } = finding;
         if (isText) {
           io.print(
-            `${severity} ${rule}: ${withOptionNames(`${message}; ${reason}`)}`,
+            `${severity} ${rule}: ${withFlags(`${message}; ${reason}`)}`,
           );
         }
       },

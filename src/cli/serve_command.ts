@@ -5,10 +5,11 @@ import {
   type Io,
   UsageError,
 } from "./command.ts";
-import { isInArchive, openSource, SOURCE_OPTIONS } from "./open_source.ts";
+import { isInArchive, openSource } from "./open_source.ts";
 import { pathOf as localPath, stateOf } from "./open_store.ts";
 import { IndexPages } from "./page/index_pages.ts";
 import { printJson } from "./outputs.ts";
+import { SOURCE_OPTIONS } from "./shared_options.ts";
 
 const DEFAULT_PORT = 8000;
 /** How many ports after one that is in use are tried for a suggestion. */

@@ -10,7 +10,7 @@ import {
   UsageError,
 } from "./command.ts";
 import { bytesText, countText, ProgressLine } from "./format.ts";
-import { withFolder } from "./messages.ts";
+import { withFolder } from "./error_output.ts";
 import { assertPath, stateOf } from "./open_store.ts";
 import { printJson } from "./outputs.ts";
 

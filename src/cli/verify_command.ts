@@ -1,90 +1,22 @@
-import { type CodecRegistry, registerCodecs } from "../codecs/mod.ts";
-import {
-  type Finding,
-  type Verification,
-  verify,
-  type VerifyOptions,
-} from "../jobs/mod.ts";
-import {
-  type Arguments,
-  type Command,
-  UsageError,
-  wholeNumber,
-} from "./command.ts";
+import { type Verification, verify } from "../jobs/mod.ts";
+import type { Command } from "./command.ts";
 import { countText, existing, ProgressLine, unitsText } from "./format.ts";
-import { openSource, SOURCE_OPTIONS } from "./open_source.ts";
-import { withOptionNames } from "./messages.ts";
+import { openSource } from "./open_source.ts";
+import { withFlags } from "./error_output.ts";
+import { printJson } from "./outputs.ts";
 import {
   chosenNodes,
+  CODECS,
+  FAIL_ON_OPTION,
+  failsOn,
   NODE_OPTION_NAMES,
   NODE_OPTIONS,
-} from "./layout_arguments.ts";
-import { MODULES } from "./page/assets.ts";
-import { concurrencyOf, SHARE_OPTIONS, shareOf } from "./share_option.ts";
-import { printJson } from "./outputs.ts";
-
-/** The option for the number of threads that decode. */
-export const THREADS_OPTION: Command["options"] = {
-  "--threads <N>":
-    "with --deep, decode in N threads, 0 for none; by default, one for each processor",
-};
-
-/** The most threads of a pool. */
-const MOST_THREADS = 1024;
-
-/** Parses `--threads N`. */
-export function threadsOf(args: Arguments): number | undefined {
-  const threads = wholeNumber(args, "threads", 0);
-  if (threads === undefined || threads <= MOST_THREADS) return threads;
-  throw new UsageError(
-    `Expected --threads=N with a whole number up to ${MOST_THREADS}, found "${threads}"`,
-  );
-}
-
-/** The codecs of zarrita, which is loaded for the first array that needs one of them. */
-export const CODECS: NonNullable<VerifyOptions["codecs"]> = {
-  get: (name) => async () => {
-    loading ??= loadRegistry();
-    return await (await loading)?.get(name)?.();
-  },
-};
-
-let loading: Promise<CodecRegistry | undefined> | undefined;
-
-async function loadRegistry(): Promise<CodecRegistry | undefined> {
-  try {
-    // The specifier is computed, since zarrita is no import of this package. Pages run the same version.
-    const specifier = MODULES.get("zarrita")!;
-    const { registry } = await import(specifier);
-    registerCodecs(registry);
-    return registry;
-  } catch {
-    return undefined; // zarrita is not installed, and npm is out of reach: chunks count as not decoded.
-  }
-}
-
-/** The severities, from the least one. */
-const SEVERITIES: readonly Finding["severity"][] = ["note", "warning", "error"];
-
-/** The option for the findings that make the exit status 1. */
-export const FAIL_ON_OPTION: Command["options"] = {
-  "--fail-on <SEVERITY>":
-    "the least severity that makes the exit status 1: error (the default), warning or note",
-};
-
-/** Returns a function that returns whether a finding makes the exit status 1. */
-export function failsOn(args: Arguments): (finding: Finding) => boolean {
-  const least = args.text("fail-on") ?? "error";
-  const rank = SEVERITIES.indexOf(least as Finding["severity"]);
-  if (rank < 0) {
-    throw new UsageError(
-      `Expected --fail-on=error, warning or note, found ${
-        JSON.stringify(least)
-      }`,
-    );
-  }
-  return ({ severity }) => SEVERITIES.indexOf(severity) >= rank;
-}
+  SHARE_OPTION,
+  shareOf,
+  SOURCE_OPTIONS,
+  THREADS_OPTION,
+  threadsOf,
+} from "./shared_options.ts";
 
 /** `zarr-parts verify PATH|URL` */
 export const VERIFY: Command = {
@@ -98,7 +30,7 @@ export const VERIFY: Command = {
     ...SOURCE_OPTIONS,
     "--keep-going": "continue after values that the store fails to read",
     ...FAIL_ON_OPTION,
-    ...SHARE_OPTIONS,
+    ...SHARE_OPTION,
     ...THREADS_OPTION,
   },
   repeatable: NODE_OPTION_NAMES,
@@ -110,7 +42,7 @@ export const VERIFY: Command = {
   async run(args, io) {
     const fails = failsOn(args);
     const [place] = args.operands as [string];
-    const [share, concurrency] = [shareOf(args), concurrencyOf(args)];
+    const share = shareOf(args);
     const threads = threadsOf(args);
     const store = await openSource(place, io, {
       followLinks: args.has("follow-links"),
@@ -125,7 +57,6 @@ export const VERIFY: Command = {
       codecs: CODECS,
       keepGoing: args.has("keep-going"),
       ...share && { share },
-      ...concurrency && { concurrency },
       threads,
       signal: io.signal,
       onProgress: ({ done, total }) => progress.update(done, total),
@@ -134,7 +65,7 @@ export const VERIFY: Command = {
         hasFailed ||= fails(finding);
         progress.clear();
         if (isText) {
-          io.print(`${severity} ${rule}: ${withOptionNames(message)}`);
+          io.print(`${severity} ${rule}: ${withFlags(message)}`);
         }
       },
     }).finally(() => progress.clear());

@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { Io } from "../../src/cli/command.ts";
 import { countText, ProgressLine } from "../../src/cli/format.ts";
-import { withOptionNames } from "../../src/cli/messages.ts";
+import { withFlags } from "../../src/cli/error_output.ts";
 import { serve } from "../stores/loopback.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { runCli } from "./run_cli.ts";
@@ -51,9 +51,9 @@ const MESSAGES: [string, string][] = [
   ["unresume: true", "unresume: true"],
 ];
 
-Deno.test("withOptionNames puts names of the command line in place of those of functions", () => {
+Deno.test("withFlags puts names of the command line in place of those of functions", () => {
   for (const [message, expected] of MESSAGES) {
-    assertEquals(withOptionNames(message), expected);
+    assertEquals(withFlags(message), expected);
   }
 });
 

@@ -1,0 +1,124 @@
+import type { Share } from "../arrays/mod.ts";
+import { type CodecRegistry, registerCodecs } from "../codecs/mod.ts";
+import type { Finding, VerifyOptions } from "../jobs/mod.ts";
+import {
+  type Arguments,
+  type Command,
+  UsageError,
+  wholeNumber,
+} from "./command.ts";
+import { MODULES } from "./page/assets.ts";
+
+/** The options that choose nodes of a group, which may be repeated. */
+export const NODE_OPTIONS: Command["options"] = {
+  "--only <GLOB>":
+    "choose only these nodes of a group and the nodes below them, such as 0 or 'labels/**'; may be repeated",
+  "--exclude <GLOB>":
+    "leave out these nodes of a group and the nodes below them; may be repeated",
+};
+
+/** The names of {@linkcode NODE_OPTIONS}. */
+export const NODE_OPTION_NAMES: readonly string[] = ["only", "exclude"];
+
+/** The nodes that `--only` and `--exclude` choose. */
+export function chosenNodes(
+  args: Arguments,
+): { only?: readonly string[]; exclude?: readonly string[] } {
+  const [only, exclude] = [args.texts("only"), args.texts("exclude")];
+  return {
+    ...only.length > 0 && { only },
+    ...exclude.length > 0 && { exclude },
+  };
+}
+
+/** The option of commands that read a source. */
+export const SOURCE_OPTIONS: Command["options"] = {
+  "--follow-links":
+    "follow symbolic links that lead out of the folder, as folders of DataLad and git-annex have them",
+};
+
+/** The option that chooses a share of the work. */
+export const SHARE_OPTION: Command["options"] = {
+  "--share <K/N>": "do share K of N equal shares of the work, K from 1 to N",
+};
+
+/** Parses `--share K/N`. A single share is all of the work. */
+export function shareOf(args: Arguments): Share | undefined {
+  const text = args.text("share");
+  if (text === undefined) return undefined;
+  const [, number, count] = /^(\d+)\/(\d+)$/.exec(text) ?? [];
+  const isShare = Number(number) >= 1 && Number(number) <= Number(count);
+  if (!isShare) {
+    throw new UsageError(
+      `Expected --share=K/N with K from 1 to N, such as 3/16, found ${
+        JSON.stringify(text)
+      }`,
+    );
+  }
+  return count === "1"
+    ? undefined
+    : { index: Number(number) - 1, count: Number(count) };
+}
+
+/** The option for the number of threads that decode and encode. */
+export const THREADS_OPTION: Command["options"] = {
+  "--threads <N>":
+    "decode and encode in N threads, 0 for none; by default, one for each processor",
+};
+
+/** The most threads of a pool. */
+const MOST_THREADS = 1024;
+
+/** Parses `--threads N`. */
+export function threadsOf(args: Arguments): number | undefined {
+  const threads = wholeNumber(args, "threads", 0);
+  if (threads === undefined || threads <= MOST_THREADS) return threads;
+  throw new UsageError(
+    `Expected --threads=N with a whole number up to ${MOST_THREADS}, found "${threads}"`,
+  );
+}
+
+/** The severities, from the least one. */
+const SEVERITIES: readonly Finding["severity"][] = ["note", "warning", "error"];
+
+/** The option for the findings that make the exit status 1. */
+export const FAIL_ON_OPTION: Command["options"] = {
+  "--fail-on <SEVERITY>":
+    "the least severity that makes the exit status 1: error (the default), warning or note",
+};
+
+/** Returns a function that returns whether a finding makes the exit status 1. */
+export function failsOn(args: Arguments): (finding: Finding) => boolean {
+  const least = args.text("fail-on") ?? "error";
+  const rank = SEVERITIES.indexOf(least as Finding["severity"]);
+  if (rank < 0) {
+    throw new UsageError(
+      `Expected --fail-on=error, warning or note, found ${
+        JSON.stringify(least)
+      }`,
+    );
+  }
+  return ({ severity }) => SEVERITIES.indexOf(severity) >= rank;
+}
+
+/** The codecs of zarrita, which is loaded for the first array that needs one of them. */
+export const CODECS: NonNullable<VerifyOptions["codecs"]> = {
+  get: (name) => async () => {
+    loading ??= loadRegistry();
+    return await (await loading)?.get(name)?.();
+  },
+};
+
+let loading: Promise<CodecRegistry | undefined> | undefined;
+
+async function loadRegistry(): Promise<CodecRegistry | undefined> {
+  try {
+    // The specifier is computed, since zarrita is no import of this package. Pages run the same version.
+    const specifier = MODULES.get("zarrita")!;
+    const { registry } = await import(specifier);
+    registerCodecs(registry);
+    return registry;
+  } catch {
+    return undefined; // zarrita is not installed, and npm is out of reach: chunks count as not decoded.
+  }
+}
