@@ -23,4 +23,4 @@ submit() {
 
 tasks=$(submit convert "exec $convert --share=\$((AWS_BATCH_JOB_ARRAY_INDEX + 1))/16" \
   --array-properties size=16 --retry-strategy attempts=3)
-submit finish "exec $convert --finish" --depends-on "jobId=$tasks"
+submit finish "exec $convert --resume" --depends-on "jobId=$tasks"

@@ -4,9 +4,8 @@
 #
 #     sh convert.slurm.sh data.zarr parts.zarr
 #
-# Slurm starts a preempted task again, and the task continues. If a task fails, the job
-# with --finish fails too, and says what is missing. Run the script again then: chunks
-# that are there are not copied again.
+# Slurm starts a preempted task again, and the task continues. What a failed task has left
+# undone, the last job does, which runs with --resume in place of --share.
 #
 # ZARR_PARTS is the program: zarr-parts, if it is not set.
 set -eu
@@ -16,6 +15,6 @@ convert='$ZARR_PARTS convert "$SOURCE" "$TARGET" --suffix .shard --parts ,.index
 tasks=$(sbatch --parsable --job-name=convert --requeue --array=1-16 \
   --wrap "$convert --share \$SLURM_ARRAY_TASK_ID/16")
 last=$(sbatch --parsable --job-name=finish --dependency="afterany:$tasks" \
-  --wrap "$convert --finish")
+  --wrap "$convert --resume")
 sbatch --job-name=verify --dependency="afterok:$last" --kill-on-invalid-dep=yes \
   --array=1-4 --wrap '$ZARR_PARTS verify "$TARGET" --share $SLURM_ARRAY_TASK_ID/4'

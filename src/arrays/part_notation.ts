@@ -80,7 +80,7 @@ function assertIndexPlace(
     const isOnly = parts.every((each) => each === "" || each === part);
     const needless = isOnly ? 'the option "parts"' : "that part";
     throw new RangeError(
-      `${named} is for the index of a shard, and the array has no shards; leave out ${needless}, or give a shardShape`,
+      `${named} is for the index of a shard, and the array has no shards; leave out ${needless}, or give the array shards`,
     );
   }
   const { layout: { indexLocation }, after } = shard;

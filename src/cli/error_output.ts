@@ -61,7 +61,7 @@ const OPTIONS =
 const STORE = /(?:"\/" in )?\b(?:FileSystem|Http|S3)Store\(([^()]+)\)/g;
 /** Matches an archive in a store, and a folder in the archive. */
 const ARCHIVE =
-  /\bZipStore\("([^"]*)" of (?:FileSystem|Http|S3)Store\(([^()?]+)([^()]*)\)(?:, "([^"]*)")?\)/g;
+  /(?:"\/" in )?\bZipStore\("([^"]*)" of (?:FileSystem|Http|S3)Store\(([^()?]+)([^()]*)\)(?:, "([^"]*)")?\)/g;
 
 /**
  * Writes the options of functions in a message as those of the command line, `--dry-run` for

@@ -69,11 +69,18 @@ function assertSuffix(suffix: string): void {
   );
 }
 
-/** Refuses parts without a size whose names look like those of parts that have one. */
+/** Refuses parts of which none or several have no size, with the names that are nearest to those of parts that have one. */
 function assertParts(list: string): void {
+  if (list === "-") return;
   const parts = list.split(",");
   const unsized = parts.filter((part) => !/:|\.index$|\.crc32c$/.test(part));
-  if (unsized.length < 2) return;
+  if (unsized.length === 0) {
+    throw new UsageError(
+      `Expected --parts with a part without a size for the data, such as --parts ,.index, found ${
+        JSON.stringify(list)
+      }`,
+    );
+  }
   for (const part of unsized) {
     const nearest = nearestName(part, [".index", ".crc32c"]);
     if (part === "" || nearest === undefined) continue;

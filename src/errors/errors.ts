@@ -203,7 +203,7 @@ export class UnfinishedWriteError extends Error {
     super(
       `Chunk ${
         JSON.stringify(chunkKey)
-      } is being written, or was left half written by a program that was killed: try again later, or finish the write by recover(store)`,
+      } is being written, or was left half written by a program that was killed: try again later, or finish the write by recover(store) or zarr-parts repair`,
     );
     this.chunkKey = chunkKey;
   }
@@ -243,7 +243,7 @@ export class PendingWriteError extends Error {
     super(
       `The change of chunk ${JSON.stringify(key)} has begun and was stopped${
         cause === undefined ? "" : ` (${textOf(cause)})`
-      }: it is finished by the next writer of the chunk or by recover(store)`,
+      }: it is finished by the next writer of the chunk, by recover(store) or by zarr-parts repair`,
       options,
     );
     this.key = key;

@@ -70,7 +70,7 @@ export function assertFileSize(
   throw new DamageError(
     `File ${
       describe(key)
-    } is ${size} bytes long, where its index was made for ${record.size}: it was replaced after it had been adopted; call adoptTiffs or adoptZip again with overwrite: true`,
+    } is ${size} bytes long, where its index was made for ${record.size}: it was replaced after it had been adopted; adopt it again with overwrite: true`,
     { key },
   );
 }

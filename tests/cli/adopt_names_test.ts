@@ -271,15 +271,15 @@ const MISFITS: [string, string][] = [
   ],
   [
     "DIR --template t1_{0*10+10}.tif",
-    'File "/t1_10.tif" has a number for its dimension y and none for x, of ["y", "x"]: give --stack to put each file at one place of a new first dimension, or number both, as by "{0}_{1}", or give --places with a table of the files and their coordinates (in DIR)',
+    'File "/t1_10.tif" has a number for its dimension y and none for x, of ["y", "x"]: give --stack to put each file at one place of a new first dimension, or number both, as by "{0}_{1}", or list the files with their coordinates (in DIR)',
   ],
   [
     "DIR --template t{0}_{1}.tif --stack",
-    'has a number for its dimension y and none for x, of ["stack", "y", "x"]: name all dimensions by --dimension-names, those of --stack first, or number both, as by "{1}_{2}", or',
+    'has a number for its dimension y and none for x, of ["stack", "y", "x"]: set stack to the number of new dimensions, or number both, as by "{1}_{2}", or',
   ],
   [
     "DIR --template t{0}_{1}.tif --dimension-names a,b,c",
-    "Expected --dimension-names to have one name for each of the 2 dimensions, found",
+    "Expected dimensionNames to have one name for each of the 2 dimensions, found",
   ],
   ["DIR --template t{0*0}_{1}.tif", 'holds a single "{"'],
   [
@@ -440,10 +440,10 @@ const WRONG_TABLES: [string | Uint8Array, string, string[]?][] = [
   ["a.zip,0,0,0", "it has 3 columns of grid coordinates"],
   [
     "a.tif,0,0",
-    "Expected --dimension-names to have one name for each of the 2 dimensions, found",
+    "Expected dimensionNames to have one name for each of the 2 dimensions, found",
     ["--dimension-names", "y"],
   ],
-  ["a.zip,0,0", "Expected --dimension-names to have one name for each of", [
+  ["a.zip,0,0", "Expected dimensionNames to have one name for each of", [
     "--dimension-names",
     "y,x,z",
   ]],

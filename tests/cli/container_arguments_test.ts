@@ -46,30 +46,17 @@ Deno.test("convert refuses wrong options for TIFF and zip files, and says what w
     const recoded = [...tiff, "--recode"];
     const cases: [string[], string][] = [
       [["--recode"], "Expected --container with --recode"],
-      [["--bands", "last"], "Expected --container=tiff with --bands"],
       [
-        ["--container", "zip", "--sparse"],
-        "Expected --container=tiff with --sparse, found --container=zip",
+        ["--container", "zip", "--georeference", "none"],
+        "Expected --container=tiff with --georeference, found --container=zip",
       ],
       [["--container", "png"], 'Expected --container=tiff or zip, found "png"'],
-      [[...tiff, "--page", "0"], "Expected --recode with --page"],
-      [
-        [...recoded, "--bands", "middle"],
-        'Expected --bands=first, last or none, found "middle"',
-      ],
-      [[...recoded, "--colors", "cmyk"], "Expected --colors=gray or rgb"],
-      [[...recoded, "--nodata", "no"], "Expected --nodata=NUMBER or none"],
-      [
-        [...recoded, "--page", "z"],
-        'among [], those before y and x, found "z"',
-      ],
       [
         [...recoded, "--shards", "none"],
         "Expected shards with --container, which makes a file of each shard",
       ],
       [[...recoded, "--chunks", "30,50"], "multiples of 16 elements"],
       [[...recoded, "--codecs", "gzip"], 'TIFF has no "gzip" there'],
-      [[...recoded, "--bands", "first"], "at least 3 dimensions"],
       [[...recoded, "--georeference", "1,2,3"], "with 4 or 6 numbers, found 3"],
       [[...recoded, "--georeference", "no.tfw"], "there is no such file"],
       [
@@ -78,7 +65,7 @@ Deno.test("convert refuses wrong options for TIFF and zip files, and says what w
       ],
       [
         [...recoded, "--georeference", "0,0,1,1,EPSG:5773"],
-        'found "EPSG:5773": give --georeference with the path of a GeoTIFF that has this system, or --georeference none',
+        'found "EPSG:5773": give the georeference of a GeoTIFF with this system, or none',
       ],
       [
         tiff,
@@ -183,7 +170,7 @@ Deno.test("convert refuses a place for an array of another size, and one transfo
     const other = await run(`${folder}/a.json`, "--only", "0");
     assertStringIncludes(
       other.err,
-      "Expected the georeference of an array of 60 × 100 elements along y and x, found one for 6 × 6: give --georeference xmin,ymin,xmax,ymax,EPSG:N instead",
+      "Expected the georeference of an array of 60 × 100 elements along y and x, found one for 6 × 6: give a bounding box instead",
     );
     assertEquals([turned.code, other.code], [2, 2]);
     // A box has a transform for each.
@@ -196,86 +183,22 @@ Deno.test("convert refuses a place for an array of another size, and one transfo
   });
 });
 
-Deno.test("convert writes the tags that options ask for, and the pages", async () => {
+Deno.test("convert takes GDAL_NODATA and the place from the attributes, and no place if asked", async () => {
   await inTempDir(async (folder) => {
-    const attributes = { "spatial:transform": [1, 0, 0, 0, -1, 0] };
-    await storeArray(`${folder}/a`, attributes, [2, 3, 4, 40, 60]);
-    const convert = async (...options: string[]) => {
-      const { code, err } = await runCli(
-        ...["convert", `${folder}/a`, `${folder}/b`, "--container", "tiff"],
-        ...["--recode", "--overwrite", ...options],
-      );
-      assertEquals([code, err], [0, ""]);
-      return await pagesOf(`${folder}/b`);
-    };
-    const pages = await convert(
-      ...["--description", "Cells", "--nodata", "255", "--sparse"],
-    );
-    assertEquals(pages.length, 3 * 4);
-    assertEquals(pages[0]?.description, "Cells");
-    assertEquals(pages[0]?.fillValue, 255);
-    assertEquals(pages[0]?.place?.modelPixelScale, [1, 1, 0]);
-    assertEquals(pages.map(({ tiles }) => tiles[0] === undefined), [
-      false,
-      ...Array(11).fill(true),
-    ]);
-    assertEquals((await convert("--page", "t,2"))?.length, 2 * 4);
-    const [alone, ...others] = await convert(
-      ...["--page", "none", "--georeference", "none"],
-    );
-    assertEquals([others.length, alone?.place], [0, undefined]);
-  });
-});
-
-Deno.test("convert takes GDAL_NODATA from the attributes, unless --nodata says another one or none", async () => {
-  await inTempDir(async (folder) => {
-    await storeArray(`${folder}/a`, { _FillValue: 7 }, [40, 60]);
-    for (
-      const [options, expected] of [
-        [[], 7],
-        [["--sparse"], 7],
-        [["--nodata", "9"], 9],
-        [["--nodata", "none"], undefined],
-      ] as const
-    ) {
+    await storeArray(`${folder}/a`, {
+      _FillValue: 7,
+      "spatial:transform": [1, 0, 0, 0, -1, 0],
+    });
+    for (const options of [[], ["--georeference", "none"]]) {
       const { code, err } = await runCli(
         ...["convert", `${folder}/a`, `${folder}/b`, "--container", "tiff"],
         ...["--recode", "--overwrite", ...options],
       );
       assertEquals([code, err], [0, ""]);
       const [page] = await pagesOf(`${folder}/b`);
-      assertEquals(page?.noData, expected);
+      assertEquals(page?.noData, 7);
+      assertEquals(page?.place === undefined, options.length > 0);
     }
-  });
-});
-
-Deno.test("convert says which arrays of a group no TIFF can hold, and copies them if asked", async () => {
-  await inTempDir(async (folder) => {
-    await Deno.mkdir(`${folder}/g`);
-    const group = `${folder}/g/zarr.json`;
-    await Deno.writeFile(group, encodeJson(groupMetadata()));
-    await storeArray(`${folder}/g/a`);
-    const line = arrayMetadata({
-      shape: [9],
-      dataType: "int8",
-      chunkShape: [9],
-    });
-    await createArrayChunks(new FileSystemStore(`${folder}/g/x`), "", line);
-    const args = [
-      ...["convert", `${folder}/g`, `${folder}/b`, "--container", "tiff"],
-      "--recode",
-    ];
-    const refused = await runCli(...args);
-    assertEquals(refused.code, 2);
-    assertStringIncludes(
-      refused.err,
-      'Expected an array of at least 2 dimensions, found 1 (array "/x"); --others copy',
-    );
-    const { code, err } = await runCli(...args, "--others", "copy");
-    assertEquals([code, err], [0, ""]);
-    assertEquals((await pagesOf(`${folder}/b/a`)).length, 1);
-    const copied = await openArrayChunks(new FileSystemStore(`${folder}/b/x`));
-    assertEquals(copied.metadata.codecs, line.codecs);
   });
 });
 

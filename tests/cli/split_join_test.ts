@@ -105,7 +105,7 @@ const MISTAKES: [string, number, string][] = [
   ["split DIR/file --to DIR/../NAME/file --parts ,.b:9", 2, "which is read"],
   ["split DIR --parts .a:1,.b", 2, 'a file, found a folder: "DIR"'],
   ["split DIR/file --to DIR --parts ,.b:1", 2, 'found a folder: "DIR"'],
-  ["split DIR/file --to DIR/file/a --parts ,.b:1", 1, "Expected a folder, f"],
+  ["split DIR/file --to DIR/file/a --parts ,.b:1", 1, "to be a folder, f"],
   ["split DIR/file --parts .a:10,.b:99", 1, "(in DIR)"],
   ["split DIR/file --parts .a:101,.b", 1, "(in DIR)"],
   ["split DIR/file --to DIR/part --parts .a:1,.b", 1, "part.a"],

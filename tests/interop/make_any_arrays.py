@@ -107,11 +107,7 @@ case(
     names=("band", "y", "x"),
     bands="first",
 )
-case("given", (5, 50, 60), "uint16", (5, 25, 60), options=["--bands", "first"], bands="first")
-case("paged", (5, 50, 60), "uint16", (1, 25, 60), options=["--page", "0"])
-case("sparse", (90, 90), "uint16", (30, 30), options=["--sparse"])
 case("codecs", (90, 90), "uint16", (30, 30), options=["--codecs", "zlib:9"])
-case("bigtiff", (90, 90), "uint16", (30, 30), options=["--big-tiff"])
 case("tiles", (90, 90), "uint16", (30, 30), options=["--chunks", "16,32"])
 case("files", (90, 90), "uint16", (30, 30), options=["--shards", "64,96"])
 for name in (

@@ -596,9 +596,6 @@ Deno.test("the command line takes --only and --exclude several times, and lists 
       wrong.err.includes('The glob "7" of --only matches no node'),
       wrong.err,
     );
-    const others = await runCli(...args, "--others=skip", "--overwrite");
-    assertEquals(others.code, 2);
-    assert(others.err.includes('Expected --others=copy, found "skip"'));
   });
 });
 

@@ -344,7 +344,7 @@ function ontoItselfError(place: Place): RangeError {
       describePlace(place)
     } onto itself; expected another target${
       canChange
-        ? ", or convertInPlace, which changes the files where they are"
+        ? ", or a conversion in place"
         : ""
     }`,
   );
