@@ -284,7 +284,7 @@ const MISFITS: [string, string][] = [
   ["DIR --template t{0*0}_{1}.tif", 'holds a single "{"'],
   [
     "DIR --template t{1}_{2}.tif",
-    'File "/t1_10.tif" is at [0, 1, 10], where an array of it has the dimensions ["y", "x"]: give one coordinate for each, or give --stack for a new first dimension, with --dimension-names for several',
+    'File "/t1_10.tif" is at [0, 1, 10], where an array of it has the dimensions ["y", "x"]: give one coordinate for each, or give --stack for a new first dimension',
   ],
 ];
 
