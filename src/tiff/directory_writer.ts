@@ -1,4 +1,3 @@
-import type { ShardIndex } from "../shards/mod.ts";
 import { gdalMetadata } from "./gdal_metadata.ts";
 import type { TiffArray } from "./tiff_array.ts";
 import type { TiffGeoreference, TiffOptions } from "./tiff_options.ts";
@@ -12,9 +11,10 @@ type Field =
   | readonly [tag: number, type: "ascii", text: string]
   | readonly [
     tag: number,
-    type: "short" | "long" | "rational" | "double" | "offset",
+    type: "short" | "long" | "rational" | "double",
     values: readonly number[],
-  ];
+  ]
+  | readonly [tag: number, type: "offset", count: number];
 
 /** How the numbers of a TIFF are written. */
 export interface TiffFormat {
@@ -43,27 +43,100 @@ export function encodeHeader(format: TiffFormat, first: number): Uint8Array {
   return bytes;
 }
 
+/** The extents of the tiles of a page in a directory: where their offsets and their lengths are. */
+interface TilePlaces {
+  readonly offsets: number;
+  readonly lengths: number;
+}
+
 /**
- * Encodes the directories of a TIFF, one for each page.
+ * The directories of a TIFF, one for each page, without what depends on their place in the file
+ * and on the places of the tiles.
+ */
+export interface DirectoryLayout {
+  readonly format: TiffFormat;
+  /** The length of all directories, an even number of bytes. */
+  readonly size: number;
+  readonly bytes: Uint8Array;
+  /** Where offsets are that count from the first directory, and what they are. */
+  readonly pointers: readonly (readonly [at: number, target: number])[];
+  /** Those of each page. */
+  readonly tiles: readonly TilePlaces[];
+}
+
+/** Lays out directories. The values of the tags of tiles are the numbers of tiles alone. */
+export function layOutDirectories(
+  pages: readonly (readonly Field[])[],
+  format: TiffFormat,
+): DirectoryLayout {
+  const { isLittleEndian, isBig } = format;
+  const sizes = pages.map((fields) => directorySize(fields, format));
+  const size = sizes.reduce((sum, size) => sum + size, 0);
+  const bytes = new Uint8Array(size);
+  const view = new DataView(bytes.buffer);
+  const pointers: (readonly [number, number])[] = [];
+  const tiles: TilePlaces[] = [];
+  let start = 0;
+  pages.forEach((unsorted, page) => {
+    const fields = unsorted.toSorted(([a], [b]) => a - b);
+    const end = start + sizes[page]!;
+    const places = new Map<number, number>();
+    let at = start;
+    if (isBig) view.setBigUint64(at, BigInt(fields.length), isLittleEndian);
+    else view.setUint16(at, fields.length, isLittleEndian);
+    at += isBig ? 8 : 2;
+    let outside = start + tableSize(fields.length, format);
+    for (const field of fields) {
+      const [tag, type] = field;
+      view.setUint16(at, tag, isLittleEndian);
+      view.setUint16(at + 2, codeOf(type, format), isLittleEndian);
+      writeOffset(view, at + 4, countOf(field), format);
+      let values = at + (isBig ? 12 : 8);
+      const size = valueSize(field, format);
+      if (size > inlineSize(format)) {
+        pointers.push([values, outside]);
+        values = outside;
+        outside += even(size);
+      }
+      places.set(tag, values);
+      writeValues(view, values, field, format);
+      at += isBig ? 20 : 12;
+    }
+    if (page + 1 < pages.length) pointers.push([at, end]);
+    tiles.push({
+      offsets: places.get(TAG.tileOffsets)!,
+      lengths: places.get(TAG.tileByteCounts)!,
+    });
+    start = end;
+  });
+  return { format, size, bytes, pointers, tiles };
+}
+
+/**
+ * Encodes directories that lie somewhere in a file.
  *
- * @param start The even offset of the first directory in the file.
+ * @param start The even offset of the first directory.
+ * @param tiles The extents of the tiles of each page.
  */
 export function encodeDirectories(
-  pages: readonly (readonly Field[])[],
+  { format, bytes, pointers, tiles: places }: DirectoryLayout,
   start: number,
-  format: TiffFormat,
+  tiles: readonly (readonly Tile[])[],
 ): Uint8Array {
-  const sizes = pages.map((fields) => directorySize(fields, format));
-  const bytes = new Uint8Array(sizes.reduce((sum, size) => sum + size, 0));
-  const view = new DataView(bytes.buffer);
-  let at = 0;
-  pages.forEach((fields, page) => {
-    const end = at + sizes[page]!;
-    const next = page + 1 < pages.length ? start + end : 0;
-    encodeDirectory(view, at, fields, { start, next, format });
-    at = end;
+  const encoded = bytes.slice();
+  const view = new DataView(encoded.buffer);
+  for (const [at, target] of pointers) {
+    writeOffset(view, at, start + target, format);
+  }
+  const step = sizeOf("offset", format);
+  tiles.forEach((page, i) => {
+    const { offsets, lengths } = places[i]!;
+    page.forEach(({ offset, length }, tile) => {
+      writeOffset(view, offsets + tile * step, offset, format);
+      writeOffset(view, lengths + tile * step, length, format);
+    });
   });
-  return bytes;
+  return encoded;
 }
 
 /** The size of a directory with all its values, an even number of bytes. */
@@ -84,37 +157,6 @@ function inlineSize({ isBig }: TiffFormat): number {
   return isBig ? 8 : 4;
 }
 
-function encodeDirectory(
-  view: DataView,
-  from: number,
-  unsorted: readonly Field[],
-  { start, next, format }: { start: number; next: number; format: TiffFormat },
-): void {
-  const { isLittleEndian, isBig } = format;
-  const fields = unsorted.toSorted(([a], [b]) => a - b);
-  let at = from;
-  if (isBig) view.setBigUint64(at, BigInt(fields.length), isLittleEndian);
-  else view.setUint16(at, fields.length, isLittleEndian);
-  at += isBig ? 8 : 2;
-  let outside = from + tableSize(fields.length, format);
-  for (const field of fields) {
-    const [tag, type] = field;
-    view.setUint16(at, tag, isLittleEndian);
-    view.setUint16(at + 2, codeOf(type, format), isLittleEndian);
-    writeOffset(view, at + 4, countOf(field), format);
-    const values = at + (isBig ? 12 : 8);
-    const size = valueSize(field, format);
-    if (size <= inlineSize(format)) writeValues(view, values, field, format);
-    else {
-      writeOffset(view, values, start + outside, format);
-      writeValues(view, outside, field, format);
-      outside += even(size);
-    }
-    at += isBig ? 20 : 12;
-  }
-  writeOffset(view, at, next, format);
-}
-
 function writeValues(
   view: DataView,
   at: number,
@@ -122,6 +164,7 @@ function writeValues(
   format: TiffFormat,
 ): void {
   const { isLittleEndian } = format;
+  if (field[1] === "offset") return;
   if (field[1] === "ascii") {
     const text = new TextEncoder().encode(field[2]);
     new Uint8Array(view.buffer, view.byteOffset).set(text, at);
@@ -131,7 +174,6 @@ function writeValues(
   for (const value of values) {
     if (type === "short") view.setUint16(at, value, isLittleEndian);
     else if (type === "double") view.setFloat64(at, value, isLittleEndian);
-    else if (type === "offset") writeOffset(view, at, value, format);
     else view.setUint32(at, value, isLittleEndian);
     // A rational has two values.
     at += type === "rational" ? 4 : sizeOf(type, format);
@@ -150,6 +192,7 @@ function writeOffset(
 
 function countOf([, type, values]: Field): number {
   if (type === "ascii") return new TextEncoder().encode(values).length + 1;
+  if (type === "offset") return values;
   return type === "rational" ? values.length / 2 : values.length;
 }
 
@@ -235,12 +278,16 @@ export interface PageOptions extends Omit<TiffOptions, "georeference" | "ome"> {
   readonly omeXml?: string | undefined;
 }
 
-/** The fields of each page of a picture. */
+/**
+ * The fields of each page of a picture.
+ *
+ * @param tileCounts The number of tiles of each page.
+ */
 export function pageFields(
   array: TiffArray,
   picture: Picture,
   options: PageOptions,
-  tiles: readonly (readonly Tile[])[],
+  tileCounts: readonly number[],
 ): Field[][] {
   const { omeXml } = options;
   const shared: Field[] = [
@@ -250,26 +297,19 @@ export function pageFields(
       ? georeferenceFields(array, picture, options.georeference)
       : [],
   ];
-  return tiles.map((page, place) => [
+  return tileCounts.map((count, page) => [
     ...shared,
     // Readers look for OME-XML in the first page alone.
-    ...omeXml !== undefined && place === 0
+    ...omeXml !== undefined && page === 0
       ? [[TAG.description, "ascii", omeXml] as const]
       : [],
     // The value means "page of a document", as opposed to a smaller version of another page.
-    ...tiles.length > 1 ? [[TAG.newSubfileType, "long", [2]] as const] : [],
-    [TAG.tileOffsets, "offset", page.map(({ offset }) => offset)],
-    [TAG.tileByteCounts, "offset", page.map(({ length }) => length)],
+    ...tileCounts.length > 1
+      ? [[TAG.newSubfileType, "long", [2]] as const]
+      : [],
+    [TAG.tileOffsets, "offset", count],
+    [TAG.tileByteCounts, "offset", count],
   ]);
-}
-
-/** Resolves the extents of tiles by the index. Absent tiles share the one that is given. */
-export function resolveTiles(
-  places: readonly (readonly number[])[],
-  index: ShardIndex,
-  absent: Tile,
-): Tile[][] {
-  return places.map((page) => page.map((place) => index[place] ?? absent));
 }
 
 function pictureFields(

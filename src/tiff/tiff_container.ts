@@ -1,5 +1,6 @@
 import { encodeStored } from "../codecs/mod.ts";
 import { describe } from "../errors/mod.ts";
+import { joinBytes } from "../runtime/mod.ts";
 import type { ArrayMetadata } from "../metadata/mod.ts";
 import type { ShardContainer, ShardIndex } from "../shards/mod.ts";
 import { assertShardInGrid, withFileRecord } from "../arrays/mod.ts";
@@ -8,16 +9,16 @@ import { assertOme, omeXml } from "./ome_xml.ts";
 import { parseTiffArray, type TiffArray } from "./tiff_array.ts";
 import { COMPRESSION } from "./tiff_codecs.ts";
 import {
+  type DirectoryLayout,
   encodeDirectories,
   encodeHeader,
   even,
   headerSize,
+  layOutDirectories,
   numberText,
   pageFields,
   type PageOptions,
   pictureOf,
-  resolveTiles,
-  type TiffFormat,
   type Tile,
   tilePlaces,
 } from "./directory_writer.ts";
@@ -113,89 +114,80 @@ export function tiffContainer(
 function containerOf(
   array: TiffArray,
   shard: readonly number[],
-  { fill, ome, ...others }:
+  { fill, ome, bigTiff, ...others }:
     & Omit<PageOptions, "omeXml">
     & Pick<TiffOptions, "ome">
     & { fill: () => Uint8Array },
 ): ShardContainer {
   const picture = pictureOf(array, shard);
-  const options: PageOptions = {
-    ...others,
-    omeXml: ome && omeXml(array, picture, ome),
-  };
   const places = tilePlaces(array, picture);
-  /** The fill tile and the directories, for an offset in the file. */
-  const describeFrom = (
-    start: number,
-    index: ShardIndex,
-    format: TiffFormat,
-  ) => {
-    const hasAbsent = places.some((page) =>
-      page.some((place) => index[place] === undefined)
+  const layouts: Partial<Record<"big" | "classic", DirectoryLayout>> = {};
+  const layOut = (isBig: boolean) =>
+    layouts[isBig ? "big" : "classic"] ??= layOutDirectories(
+      pageFields(
+        array,
+        picture,
+        { ...others, omeXml: ome && omeXml(array, picture, ome) },
+        places.map(({ length }) => length),
+      ),
+      { isLittleEndian: array.isLittleEndian, isBig },
     );
-    const isFilled = hasAbsent && !options.sparse;
-    const tile = isFilled ? fill() : new Uint8Array();
-    const encode = (absent: Tile) => {
-      const tiles = resolveTiles(places, index, absent);
-      const fields = pageFields(array, picture, options, tiles);
-      return encodeDirectories(fields, start, format);
-    };
-    const { length } = encode(SPARSE);
-    const directories = isFilled
-      ? encode({ offset: start + length, length: tile.length })
-      : encode(SPARSE);
-    const bytes = new Uint8Array(length + tile.length);
-    bytes.set(directories);
-    bytes.set(tile, length);
-    return bytes;
+  /** The tile that absent inner chunks share, after the directories. */
+  const sharedTile = (index: ShardIndex) => {
+    const isShared = !others.sparse &&
+      places.some((page) => page.some((place) => index[place] === undefined));
+    return isShared ? fill() : undefined;
   };
-  const { isLittleEndian } = array;
-  const formatOf = (index: ShardIndex): TiffFormat => {
-    const { bigTiff } = options;
-    if (bigTiff !== undefined) return { isLittleEndian, isBig: bigTiff };
-    const classic = { isLittleEndian, isBig: false };
+  const layoutOf = (index: ShardIndex): DirectoryLayout => {
+    if (bigTiff !== undefined) return layOut(bigTiff);
+    const classic = layOut(false);
     const { first, end } = extentOf(index);
-    // Neither term depends on the place of the inner chunks, which lie elsewhere when the
-    // head is asked for the second time.
-    const size = end - first + describeFrom(0, index, classic).length;
-    return { isLittleEndian, isBig: size + MARGIN > MOST_CLASSIC };
+    // No term depends on the place of the inner chunks, which lie elsewhere when the head is
+    // asked for the second time.
+    const size = end - first + classic.size + (sharedTile(index)?.length ?? 0);
+    return size + MARGIN > MOST_CLASSIC ? layOut(true) : classic;
   };
-  const assertSize = (size: number, { isBig }: TiffFormat) => {
-    if (isBig || size <= MOST_CLASSIC) return;
+  const encodeAt = (start: number, index: ShardIndex): Uint8Array => {
+    const layout = layoutOf(index);
+    const tile = sharedTile(index);
+    const absent = tile === undefined
+      ? SPARSE
+      : { offset: start + layout.size, length: tile.length };
+    const tiles = places.map((page) =>
+      page.map((place) => index[place] ?? absent)
+    );
+    const directories = encodeDirectories(layout, start, tiles);
+    return tile === undefined ? directories : joinBytes([directories, tile]);
+  };
+  const assertSize = (size: number, index: ShardIndex) => {
+    if (layoutOf(index).format.isBig || size <= MOST_CLASSIC) return;
     throw new RangeError(
       `Expected at most ${MOST_CLASSIC} bytes in the classic TIFF of shard ${
         describe(shard)
       }, found ${size}: set bigTiff to true`,
     );
   };
-  if (options.directory === "end") {
+  if (others.directory === "end") {
     return {
       head(index) {
-        const format = formatOf(index);
+        const { format } = layoutOf(index);
         const end = Math.max(extentOf(index).end, headerSize(format));
         return encodeHeader(format, even(end));
       },
       tail(index, offset) {
-        const format = formatOf(index);
         const start = even(offset);
-        const bytes = describeFrom(start, index, format);
-        assertSize(start + bytes.length, format);
-        const tail = new Uint8Array(start - offset + bytes.length);
-        tail.set(bytes, start - offset);
-        return tail;
+        const bytes = encodeAt(start, index);
+        assertSize(start + bytes.length, index);
+        return joinBytes([new Uint8Array(start - offset), bytes]);
       },
     };
   }
   return {
     head(index) {
-      const format = formatOf(index);
+      const { format } = layoutOf(index);
       const start = headerSize(format);
-      const bytes = describeFrom(start, index, format);
-      assertSize(extentOf(index).end, format);
-      const head = new Uint8Array(start + bytes.length);
-      head.set(encodeHeader(format, start));
-      head.set(bytes, start);
-      return head;
+      assertSize(extentOf(index).end, index);
+      return joinBytes([encodeHeader(format, start), encodeAt(start, index)]);
     },
   };
 }
