@@ -1,3 +1,4 @@
+import { DamageError } from "../errors/mod.ts";
 import { coreDataType } from "../metadata/mod.ts";
 import type { ReadShardRange } from "../shards/mod.ts";
 import { type Directory, readDirectories } from "./directory_reader.ts";
@@ -16,7 +17,8 @@ import {
   type TiffPage,
   type TiffPlace,
 } from "./tiff_page.ts";
-import { PageTags } from "./tiff_tags.ts";
+import { MissingFileError } from "./range_reader.ts";
+import { PageTags, TiffError } from "./tiff_tags.ts";
 
 /**
  * Describes what a TIFF holds: its pages in the terms of Zarr, with the place of every
@@ -71,16 +73,67 @@ export async function describeTiff(
     page?: number | undefined;
   } = {},
 ): Promise<TiffDescription> {
-  const { directories, ...format } = await readDirectories(
-    read,
-    key,
-    size,
-    page,
-  );
+  const { pages, damage, damagedPages } = await readPages(read, { key, size });
+  if (page !== undefined && page < pages.length) {
+    const own = damagedPages.get(page);
+    if (own !== undefined) throw own;
+    return { pages };
+  }
+  const [first = damage] = damagedPages.values();
+  if (first !== undefined) throw first;
+  return { pages };
+}
+
+/** What a TIFF holds, of which some may be damaged. */
+interface FoundPages extends TiffDescription {
+  /** Why the file may have more pages, which cannot be found. */
+  readonly damage: DamageError | undefined;
+  /** Why pages have no tags, by the places of the pages. */
+  readonly damagedPages: ReadonlyMap<number, DamageError>;
+}
+
+/**
+ * Reads the pages of a TIFF, up to a directory that is damaged. A page whose tags cannot be
+ * read has a `problem`.
+ *
+ * @throws {DamageError} If the file is not a TIFF, or its first directory is damaged.
+ * @throws {Error} If there is no file.
+ */
+export async function readPages(
+  read: ReadShardRange,
+  { key, size }: { key: string; size: number | undefined },
+): Promise<FoundPages> {
+  const name = key === "" ? "TIFF" : `TIFF ${JSON.stringify(key)}`;
+  const damageOf = (cause: TiffError, advice = "") =>
+    new DamageError(`${name} ${cause.message}${advice}`, { key, cause });
+  let found: Awaited<ReturnType<typeof readDirectories>>;
+  try {
+    found = await readDirectories(read, size);
+  } catch (cause) {
+    if (cause instanceof TiffError) throw damageOf(cause);
+    if (cause instanceof MissingFileError) {
+      throw new Error(`There is no ${name}`, { cause });
+    }
+    throw cause;
+  }
+  const { directories, damage, ...format } = found;
   const starts = directories.map(({ offset }) => offset);
   const file = { ...format, size, starts };
   const pages = directories.map((directory) => describePage(directory, file));
-  return { pages: withPlanes(pages, directories) };
+  return {
+    pages: withPlanes(pages, directories, size),
+    damage: damage && damageOf(
+      damage,
+      `: choose a page from 0 to ${
+        directories.length - 1
+      }, which come before, by the option "page"`,
+    ),
+    damagedPages: new Map(
+      directories.flatMap(({ damage }, page) =>
+        damage === undefined ? [] : [[page, damageOf(damage)]]
+      ),
+    ),
+  };
 }
 
 const PLACE_TAGS = [
@@ -95,12 +148,12 @@ const MASK = 4;
 
 /** Describes a page in the terms of Zarr. */
 function describePage(
-  { parent, values }: Directory,
+  { parent, values, damage }: Directory,
   file: TiffFileFacts & { readonly isLittleEndian: boolean },
 ): TiffPage {
   const tags = new PageTags(values);
-  let problem: string | undefined;
-  let isDamaged = false;
+  let problem = damage && `the file ${damage.message}`;
+  let isDamaged = damage !== undefined;
   const attempt = <T>(task: () => T): T | undefined => {
     try {
       return problem === undefined ? task() : undefined;
@@ -210,10 +263,12 @@ const [NIH_LENGTH, NIH_PLANES] = [256, 130];
  *
  * @param pages All pages of a file.
  * @param directories Their directories.
+ * @param fileSize The length of the file in bytes, if it is known.
  */
 function withPlanes(
   pages: readonly TiffPage[],
   directories: readonly Directory[],
+  fileSize = Infinity,
 ): readonly TiffPage[] {
   const [page, ...others] = pages;
   if (page === undefined || page.problem !== undefined) return pages;
@@ -229,7 +284,10 @@ function withPlanes(
       `it counts ${count} planes, of which its directory has one, and the others cannot be found: write a directory for each plane`;
     return [{ ...page, problem }, ...others];
   }
-  return Array.from({ length: count }, (_, i) => ({
+  // Of planes beyond the end of the file, one shows the damage.
+  const end = fileSize - page.tiles[0]!.offset;
+  const present = Math.min(count, Math.max(Math.floor(end / size), 0) + 1);
+  return Array.from({ length: present }, (_, i) => ({
     ...page,
     tiles: page.tiles.map((tile) =>
       tile && { offset: tile.offset + i * size, length: tile.length }

@@ -1,6 +1,6 @@
-import { DamageError, describe } from "../errors/mod.ts";
+import { describe } from "../errors/mod.ts";
 import type { Extent, ReadShardRange } from "../shards/mod.ts";
-import { MissingFileError, RangeReader } from "./range_reader.ts";
+import { RangeReader } from "./range_reader.ts";
 import {
   decodeLong8,
   decodeValues,
@@ -34,6 +34,8 @@ export interface Directory {
   readonly parent: number | undefined;
   /** The values of the tags in `TAG`. */
   readonly values: ReadonlyMap<number, TagValues>;
+  /** Why the values cannot be read. */
+  readonly damage?: TiffError;
 }
 
 /** The directories of a TIFF. */
@@ -42,39 +44,25 @@ interface TiffDirectories {
   readonly isBig: boolean;
   /** The directories of the chain, and then their sub-directories. */
   readonly directories: readonly Directory[];
+  /** Why later directories cannot be found. */
+  readonly damage?: TiffError | undefined;
 }
 
 /**
- * Reads all directories of a TIFF.
+ * Reads all directories of a TIFF, up to one that is damaged.
  *
- * @param key The key of the file, for messages; may be empty.
  * @param size The length of the file in bytes, if it is known.
- * @param page The place of the only page that is needed: later directories may be
- * damaged.
- * @throws {DamageError} If the file is not a TIFF, or its directories are damaged.
- * @throws {Error} If there is no file.
+ * @throws {TiffError} If the file is not a TIFF, or its first directory is damaged.
+ * @throws {MissingFileError} If there is no file.
  */
 export async function readDirectories(
   read: ReadShardRange,
-  key: string,
   size: number | undefined,
-  page: number | undefined,
 ): Promise<TiffDirectories> {
-  const name = key === "" ? "TIFF" : `TIFF ${JSON.stringify(key)}`;
-  try {
-    const reader = new DirectoryReader(new RangeReader(read, size));
-    const directories = await reader.read(page);
-    const { isLittleEndian, isBig } = reader;
-    return { isLittleEndian, isBig, directories };
-  } catch (cause) {
-    if (cause instanceof TiffError) {
-      throw new DamageError(`${name} ${cause.message}`, { key, cause });
-    }
-    if (cause instanceof MissingFileError) {
-      throw new Error(`There is no ${name}`, { cause });
-    }
-    throw cause;
-  }
+  const reader = new DirectoryReader(new RangeReader(read, size));
+  const directories = await reader.read();
+  const { isLittleEndian, isBig, damage } = reader;
+  return { isLittleEndian, isBig, directories, damage };
 }
 
 /** The tags that are read; all others are ignored. */
@@ -99,7 +87,7 @@ interface Entry {
 }
 
 /** A directory whose values are not read yet. */
-type ListedDirectory = Omit<Directory, "values"> & {
+type ListedDirectory = Omit<Directory, "values" | "damage"> & {
   /** The entries by their tags. */
   readonly entries: ReadonlyMap<number, Entry>;
 };
@@ -107,6 +95,7 @@ type ListedDirectory = Omit<Directory, "values"> & {
 class DirectoryReader {
   isLittleEndian = true;
   isBig = false;
+  damage: TiffError | undefined;
   readonly #file: RangeReader;
   /** The offsets of the directories that were read, to find circles. */
   readonly #seen = new Set<number>();
@@ -118,27 +107,25 @@ class DirectoryReader {
   }
 
   /** Reads the header, all directories, and then the values of all of them together. */
-  async read(page = Infinity): Promise<Directory[]> {
+  async read(): Promise<Directory[]> {
     let next = this.#parseHeader(await this.#file.readFirst());
     try {
       while (next !== 0) next = await this.#list(next, undefined);
       await this.#listSubDirectories();
     } catch (error) {
-      if (!(error instanceof TiffError)) throw error;
-      const count = this.#listed.length;
-      if (count <= page) throw count > 0 ? withPages(error, count) : error;
+      const isLater = error instanceof TiffError && this.#listed.length > 0;
+      if (!isLater) throw error;
+      this.damage = error;
     }
     return await Promise.all(
-      this.#listed.map(async ({ entries, ...directory }, i) => ({
-        ...directory,
-        values: await this.#valuesOf(entries).catch((error) => {
-          // The values of other pages may be beyond the end of the file.
-          if (page !== Infinity && i !== page && error instanceof TiffError) {
-            return new Map();
-          }
-          throw error;
-        }),
-      })),
+      this.#listed.map(async ({ entries, ...directory }) => {
+        try {
+          return { ...directory, values: await this.#valuesOf(entries) };
+        } catch (damage) {
+          if (!(damage instanceof TiffError)) throw damage;
+          return { ...directory, values: new Map(), damage };
+        }
+      }),
     );
   }
 
@@ -319,14 +306,5 @@ function offsetOfDirectory(value: number): number {
     `has ${
       describe(value)
     } for the tag ${TAG.subDirectories}, expected the offset of a directory`,
-  );
-}
-
-/** Tells how the pages before the damage can be read. */
-function withPages({ message }: TiffError, count: number): TiffError {
-  return new TiffError(
-    `${message}: choose a page from 0 to ${
-      count - 1
-    }, which come before, by the option "page"`,
   );
 }

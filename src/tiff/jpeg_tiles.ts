@@ -30,7 +30,8 @@ export async function assertJpeg(
   const jpeg = codecs.find(({ name }) => name === "imagecodecs_jpeg");
   const { tables } = jpeg?.configuration ?? {};
   if (typeof tables === "string") assertTables(tables, key);
-  const tile = tiles.find((tile) => tile !== undefined)!;
+  const tile = tiles.find((tile) => tile !== undefined);
+  if (tile === undefined) return;
   const length = Math.min(tile.length, HEAD);
   const range = { offset: tile.offset, length };
   const head = await readRange(store, key, range, options);

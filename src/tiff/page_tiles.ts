@@ -13,6 +13,9 @@ export const MOST_TILES = 2 ** 20;
 /** The most bytes of a decoded tile. Memory for more cannot be had everywhere. */
 const LARGEST_TILE = 2 ** 31 - 1;
 
+/** The numbers of pieces into which strips of more bytes are tried to be divided. */
+const PIECES_TRIED = 2 ** 12;
+
 /** The dimensions of a page, and the places of its tiles. */
 interface PageTiles {
   readonly axes: readonly TiffAxis[];
@@ -146,9 +149,11 @@ function stripHeight(
   const last = height % rows;
   const common = last > 0 ? greatestDivisor(rows, last) : rows;
   const rowSize = Math.ceil(rowElements * tags.number("bitsPerSample", 1) / 8);
-  let count = Math.ceil(common * rowSize / LARGEST_TILE);
-  while (common % count !== 0) count++;
-  return common / count;
+  const fewest = Math.ceil(common * rowSize / LARGEST_TILE);
+  for (let count = fewest; count < fewest + PIECES_TRIED; count++) {
+    if (common % count === 0) return common / count;
+  }
+  return common; // Which is refused with the tiles.
 }
 
 /**

@@ -7,7 +7,7 @@ import {
   type StoreKey,
   type StoreOptions,
 } from "../stores/mod.ts";
-import { describeTiff } from "./describe_tiff.ts";
+import { readPages } from "./describe_tiff.ts";
 import { hasSeries, readSeries, type TiffSeries } from "./ome_axes.ts";
 import type { TiffPage, TiffPlace } from "./tiff_page.ts";
 import {
@@ -47,6 +47,8 @@ interface ReadTiff {
   readonly picture: TiffPicture;
   /** The series that is selected. */
   readonly series: { place: number; series: TiffSeries } | undefined;
+  /** What is left out, since it is damaged. */
+  readonly notes: readonly string[];
   /** Whether there is a series, but none is selected. */
   readonly hasSeries: boolean;
   /**
@@ -73,18 +75,46 @@ export async function readTiff(
   storeOptions: StoreOptions,
   findsSeries = false,
 ): Promise<ReadTiff> {
-  const { pages } = await describeTiff(
+  const { pages, damage } = await readPages(
     (range) => readRange(store, key, range, storeOptions),
-    { key, size, page },
+    { key, size },
   );
   const name = `File ${describe(key)}`;
   const isSeries = page === undefined && (place !== undefined || findsSeries);
-  const series = isSeries ? await readSeries(pages, place, name) : undefined;
-  const selected = series === undefined
-    ? selectPages(pages, page, name)
-    : series.series.pages.map((place) => pages[place]!);
+  const notes: string[] = [];
+  let series: ReadTiff["series"];
+  let selected: readonly TiffPage[];
+  try {
+    series = isSeries ? await readSeries(pages, place, name) : undefined;
+    selected = series === undefined
+      ? selectPages(pages, page, name)
+      : series.series.pages.map((place) => pages[place]!);
+  } catch (error) {
+    throw error instanceof RangeError ? damage ?? error : error;
+  }
+  if (series === undefined && page === undefined) {
+    const sound = selected.filter(({ isDamaged }) => !isDamaged);
+    const isFirstSound = sound[0] === selected[0];
+    if (isFirstSound && sound.length < selected.length) {
+      const damaged = selected.filter(({ isDamaged }) => isDamaged);
+      notes.push(
+        `${name} is adopted without its damaged pages ${
+          damaged.map((page) => pages.indexOf(page)).join(", ")
+        }: ${damaged[0]!.problem}`,
+      );
+      selected = sound;
+    }
+    if (damage !== undefined) {
+      notes.push(
+        `${name} is adopted without its pages after the first ${pages.length}: ${
+          (damage.cause as Error).message
+        }`,
+      );
+    }
+  }
   const overviews = new Overviews(pages);
   return {
+    notes,
     overviews: selected.reduce(
       (least, picture) => Math.min(least, overviews.of(picture).length),
       MOST_OVERVIEWS,

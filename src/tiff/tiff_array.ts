@@ -1,6 +1,6 @@
 import { describe, describeAll } from "../errors/mod.ts";
-import { type ArrayMetadata, isMembers } from "../metadata/mod.ts";
-import { joinBytes, numberToHalf } from "../runtime/mod.ts";
+import { elementForm, fillBytes } from "../blocks/mod.ts";
+import { type ArrayMetadata, isMembers, numberOf } from "../metadata/mod.ts";
 import type { ShardLayout } from "../shards/mod.ts";
 import { parseShardFiles } from "../arrays/mod.ts";
 import { type TileEncoding, tileEncoding } from "./tiff_codecs.ts";
@@ -117,7 +117,7 @@ export function parseTiffArray(
     sampleFormat: SAMPLE_FORMATS[kind]!,
     isRgb: colors === "rgb" || colors === "auto" && hasColors(metadata, axes),
     fillValue: fill_value,
-    fillBytes: elementBytes(kind, bits, fill_value, encoding.isLittleEndian),
+    fillBytes: fillElement(metadata, bits, encoding.isLittleEndian),
   };
 }
 
@@ -225,84 +225,20 @@ function assertTiles(
   }
 }
 
-/**
- * Encodes a fill value, as `zarr.json` or `arrayMetadata` has it.
- *
- * @param kind `"int"`, `"uint"`, `"float"`, `"complex"` or `"bool"`.
- * @throws {RangeError} If the value is not one of the data type.
- */
-export function elementBytes(
-  kind: string,
+/** The fill value as an element, which is 0 where the metadata has none, as GDAL writes it. */
+function fillElement(
+  metadata: ArrayMetadata,
   bits: number,
-  value: unknown,
   isLittleEndian: boolean,
 ): Uint8Array {
-  // GDAL writes arrays without a fill value, whose absent elements are zeros.
-  if (value === null || value === undefined) return new Uint8Array(bits / 8);
-  if (kind === "complex") {
-    const parts = Array.isArray(value) && value.length === 2 ? value : [];
-    const half = (part: unknown) =>
-      elementBytes("float", bits / 2, part, isLittleEndian);
-    if (parts.length === 2) return joinBytes(parts.map(half));
-  }
-  const bytes = new Uint8Array(8);
-  const view = new DataView(bytes.buffer);
-  const pattern = bitsOf(kind, bits, value);
-  view.setBigUint64(0, pattern << BigInt(64 - bits));
-  const element = bytes.slice(0, bits / 8);
-  return isLittleEndian ? element.reverse() : element;
-}
-
-function bitsOf(kind: string, bits: number, value: unknown): bigint {
-  const pattern = kind === "float"
-    ? floatPattern(bits, value)
-    : kind === "bool"
-    ? booleanPattern(value)
-    : kind === "complex"
-    ? undefined
-    : integerPattern(kind, bits, value);
-  if (pattern !== undefined) return pattern;
-  throw new RangeError(
-    `Expected a fill value of the data type "${kind}${
-      kind === "bool" ? "" : bits
-    }", found ${describe(value)}`,
+  const form = elementForm(metadata.data_type)!;
+  const fill_value = numberOf(metadata.fill_value);
+  const bytes = fillBytes({ ...metadata, fill_value }, form) ??
+    new Uint8Array(bits / 8);
+  if (isLittleEndian) return bytes;
+  const length = form.size / form.count;
+  return Uint8Array.from(
+    bytes,
+    (_, i) => bytes[i - i % length + length - 1 - i % length]!,
   );
-}
-
-function booleanPattern(value: unknown): bigint | undefined {
-  return typeof value === "boolean" ? BigInt(value) : undefined;
-}
-
-function integerPattern(
-  kind: string,
-  bits: number,
-  value: unknown,
-): bigint | undefined {
-  // The document keeps the digits of an integer that no `number` can hold.
-  const { rawJSON } = Object(value);
-  const isInteger = typeof value === "bigint" || Number.isInteger(value) ||
-    typeof rawJSON === "string" && /^-?\d+$/.test(rawJSON);
-  if (!isInteger) return undefined;
-  const number = BigInt(rawJSON ?? value);
-  const fit = kind === "int" ? BigInt.asIntN : BigInt.asUintN;
-  return fit(bits, number) === number
-    ? BigInt.asUintN(bits, number)
-    : undefined;
-}
-
-function floatPattern(bits: number, value: unknown): bigint | undefined {
-  if (typeof value === "number") return floatBits(bits, value);
-  if (typeof value !== "string") return undefined;
-  const isBits = /^0x[0-9a-f]+$/i.test(value) && value.length === 2 + bits / 4;
-  if (isBits) return BigInt(value);
-  const isSpecial = ["NaN", "Infinity", "-Infinity"].includes(value);
-  return isSpecial ? floatBits(bits, Number(value)) : undefined;
-}
-
-function floatBits(bits: number, value: number): bigint {
-  const view = new DataView(new ArrayBuffer(8));
-  if (bits === 64) view.setFloat64(0, value);
-  else if (bits === 32) view.setFloat32(0, value);
-  else view.setUint16(0, numberToHalf(value));
-  return view.getBigUint64(0) >> BigInt(64 - bits);
 }

@@ -215,7 +215,9 @@ export function differenceOf(a: TiffShard, b: TiffShard): string | undefined {
   if (!isSameList(a.tileShape, b.tileShape)) {
     return differs("shapes of tiles", a.tileShape, b.tileShape);
   }
-  if (JSON.stringify(a.codecs) !== JSON.stringify(b.codecs)) {
+  const haveSameCodecs = a.codecs === b.codecs ||
+    JSON.stringify(a.codecs) === JSON.stringify(b.codecs);
+  if (!haveSameCodecs) {
     const [one, other] = [namesOf(a), namesOf(b)];
     return isSameList(one, other)
       ? "different tables (JPEGTables) for their tiles"
