@@ -109,7 +109,11 @@ export function parseCommand(
     operands: parser.args,
     text: (name) => parser.getOptionValue(attributeOf(name)),
     texts: (name) => parser.getOptionValue(attributeOf(name)) ?? [],
-    has: (name) => parser.getOptionValue(attributeOf(name)) !== undefined,
+    has: (name) => {
+      const value = parser.getOptionValue(attributeOf(name));
+      // Commander sets an option such as `--no-color` to false, and else to true.
+      return name.startsWith("no-") ? value === false : value !== undefined;
+    },
   };
   assertOperands(command, parsed, args, parser);
   return parsed;

@@ -13,8 +13,8 @@ export const MIGRATE: Command = {
   options: {
     "--remove-v2":
       "remove the documents of Zarr v2 once the documents of Zarr v3 are written",
-    "--fill-value-attribute":
-      "give arrays of xarray the attribute _FillValue, by which xarray finds missing elements in Zarr v3",
+    "--no-fill-value-attribute":
+      "leave arrays of xarray without the attribute _FillValue, by which xarray finds missing elements in Zarr v3",
     "--keep-going": "leave nodes that Zarr v3 cannot represent unchanged",
     "--overwrite": "replace existing zarr.json documents",
     "--dry-run": "print what would be done, and write nothing",
@@ -32,7 +32,7 @@ export const MIGRATE: Command = {
       overwrite: args.has("overwrite"),
       dryRun: isDryRun,
       removeV2: args.has("remove-v2"),
-      fillValueAttribute: args.has("fill-value-attribute"),
+      fillValueAttribute: !args.has("no-fill-value-attribute"),
       keepGoing: args.has("keep-going"),
       signal: io.signal,
     });
@@ -74,13 +74,10 @@ function report(
   }
   if (masked.length > 0) {
     const paths = named(masked.map((path) => `/${path}`));
-    const advice = removed.length > 0 && !isDryRun
-      ? "give them the attribute _FillValue by another program, since the documents of Zarr v2, from which --fill-value-attribute takes it, are removed"
-      : "--fill-value-attribute gives them the attribute _FillValue, with --overwrite where they have a zarr.json";
     io.print(
       `  xarray takes the fill values of ${
         unitsText(masked.length, "array")
-      } for missing elements in Zarr v2, and not in Zarr v3, ${paths}; ${advice}`,
+      } for missing elements in Zarr v2, and not in Zarr v3, ${paths}`,
     );
   }
   if (notJson.length > 0) {

@@ -149,7 +149,7 @@ export interface MigrateOptions extends StoreOptions {
   /**
    * Whether arrays that xarray has written get the attribute `_FillValue`, by which xarray finds
    * missing elements in Zarr v3. In Zarr v2, xarray treats elements that equal the fill value as
-   * missing. By default, attributes stay as they are.
+   * missing. Default: `true`.
    */
   readonly fillValueAttribute?: boolean | undefined;
   /**
@@ -199,8 +199,7 @@ export interface Migration {
   readonly leftOut: readonly LeftOutNode[];
   /**
    * The paths of arrays in which xarray finds missing elements by the fill value in Zarr v2, and
-   * none in Zarr v3. The option `fillValueAttribute` gives them the attribute `_FillValue`, by
-   * which xarray finds these elements in Zarr v3, too.
+   * none in Zarr v3, since `fillValueAttribute` is `false`.
    */
   readonly masked: readonly string[];
   /**
@@ -311,6 +310,7 @@ async function planMigration(
     }
     const composed = await composeV2Document(store, root, options, {
       nodes: inside,
+      fillValueAttribute,
     });
     if (composed !== undefined) all.set(path, composed.bytes);
   }

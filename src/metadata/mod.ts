@@ -56,11 +56,11 @@ export {
   convertV2Array,
   convertV2Consolidated,
   convertV2Group,
+  type ConvertV2Settings,
   isV2Document,
   V2_DOCUMENTS,
   v2Folders,
   withoutV2Nodes,
-  xarrayFillValue,
 } from "./v2_nodes.ts";
 export {
   decodeXarrayFillValue,

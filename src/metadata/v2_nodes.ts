@@ -4,7 +4,17 @@ import { assertMember, checkLengths, checkOneOf, refuse } from "./schema.ts";
 import { convertV2Codecs, listV2Codecs, objectCodecOf } from "./v2_codecs.ts";
 import { parseV2DataType } from "./v2_data_type.ts";
 import { withOmeInOne } from "./ome_attributes_v2.ts";
-import { encodeXarrayFillValue } from "./xarray_fill_value.ts";
+import { withXarrayFillValue } from "./xarray_fill_value.ts";
+
+/** How nodes of Zarr v2 are converted. */
+export interface ConvertV2Settings {
+  /**
+   * Whether arrays that xarray has written get the attribute `_FillValue`, by which xarray
+   * finds missing elements in Zarr v3. In Zarr v2, it takes the fill value for this. Default:
+   * `true`.
+   */
+  readonly fillValueAttribute?: boolean | undefined;
+}
 
 /**
  * Converts a Zarr v2 array to the metadata of a Zarr v3 array with the same chunks, by the
@@ -15,7 +25,11 @@ import { encodeXarrayFillValue } from "./xarray_fill_value.ts";
  * @throws {MetadataError} If the array is not valid, or Zarr v3 cannot represent it. The path
  * of the error is one in `.zarray`.
  */
-export function convertV2Array(array: unknown, attributes: Members): Members {
+export function convertV2Array(
+  array: unknown,
+  attributes: Members,
+  { fillValueAttribute = true }: ConvertV2Settings = {},
+): Members {
   const what = "the metadata of a Zarr v2 array";
   if (!isMembers(array)) refuse(`${what} to be an object`, array);
   for (const name of ["zarr_format", "shape", "chunks", "dtype"]) {
@@ -53,7 +67,10 @@ export function convertV2Array(array: unknown, attributes: Members): Members {
     "/dtype",
     () => parseV2DataType(array.dtype, objectCodecOf(codecs)),
   );
-  const { fill_value = null } = array;
+  const stored = array.fill_value ?? null;
+  const fill = stored === null
+    ? undefined
+    : below("/fill_value", () => type.fill(stored));
   const names = dimensionNames(attributes, shape.length);
   return {
     zarr_format: 3,
@@ -62,12 +79,11 @@ export function convertV2Array(array: unknown, attributes: Members): Members {
     data_type: type.json,
     chunk_grid: { name: "regular", configuration: { chunk_shape: chunkShape } },
     chunk_key_encoding: { name: "v2", configuration: { separator } },
-    fill_value: below(
-      "/fill_value",
-      () => fill_value === null ? type.defaultFill : type.fill(fill_value),
-    ),
+    fill_value: fill ?? type.defaultFill,
     codecs: convertV2Codecs(codecs, type, order, shape.length),
-    attributes,
+    attributes: fillValueAttribute
+      ? withXarrayFillValue(attributes, type, fill)
+      : attributes,
     ...names && { dimension_names: names },
   };
 }
@@ -111,27 +127,6 @@ export function checkV2Attributes(attributes: unknown): Members {
   refuse("attributes to be an object", attributes);
 }
 
-/**
- * Returns the attribute `_FillValue` by which xarray finds missing elements in a Zarr v3 array,
- * in the form that xarray writes. In a Zarr v2 array, xarray treats elements that equal the
- * fill value as missing.
- *
- * @param array The parsed `.zarray` of a valid array.
- * @returns `undefined` for an array without a fill value, for one that xarray has not written
- * or that has the attribute already, and for data types other than booleans, integers and floats.
- */
-export function xarrayFillValue(
-  { dtype, fill_value = null }: Members,
-  attributes: Members,
-): unknown {
-  const isOfXarray = Array.isArray(attributes._ARRAY_DIMENSIONS) &&
-    !Object.hasOwn(attributes, "_FillValue");
-  const isNumber = typeof dtype === "string" && /^.[biuf]\d$/.test(dtype);
-  if (!isOfXarray || !isNumber || fill_value === null) return undefined;
-  const { numpy, fill } = parseV2DataType(dtype, undefined);
-  return encodeXarrayFillValue(fill(fill_value), numpy[1] === "f");
-}
-
 /** The documents of a node in consolidated metadata of Zarr v2. */
 interface V2Node {
   array?: unknown;
@@ -148,6 +143,7 @@ interface V2Node {
  */
 export function convertV2Consolidated(
   consolidated: unknown,
+  settings?: ConvertV2Settings,
 ): Map<string, Members> | undefined {
   if (!isMembers(consolidated) || !isMembers(consolidated.metadata)) {
     return undefined;
@@ -168,7 +164,7 @@ export function convertV2Consolidated(
     try {
       const checked = checkV2Attributes(attributes);
       if (array !== undefined) {
-        documents.set(path, convertV2Array(array, checked));
+        documents.set(path, convertV2Array(array, checked, settings));
       } else if (group !== undefined) {
         documents.set(path, convertV2Group(path, group, checked));
       }
@@ -259,7 +255,7 @@ function depthOf(path: string): number {
 }
 
 function assertVersion({ zarr_format }: Members): void {
-  if (numberOf(zarr_format) === 2) return;
+  if (numberOf(zarr_format) === 2 || zarr_format === "2") return;
   refuse("2 as zarr_format", zarr_format, "/zarr_format");
 }
 

@@ -11,6 +11,7 @@ import {
   convertV2Array,
   convertV2Consolidated,
   convertV2Group,
+  type ConvertV2Settings,
   formatZarrJson,
   isV2Document,
   type Members,
@@ -18,7 +19,6 @@ import {
   parseExactZarrJson,
   showZarrJson,
   withoutConsolidated,
-  xarrayFillValue,
 } from "../metadata/mod.ts";
 import { runConcurrently } from "../runtime/mod.ts";
 import {
@@ -46,16 +46,17 @@ import { isAnyDocument, isDocument } from "./view_documents.ts";
  * - The order `"F"` becomes the codec `transpose`, byte orders go to the codec `bytes`, and
  *   filters and compressors become the codecs that zarr-python has for them in Zarr v3, such
  *   as `numcodecs.delta`.
- * - The attribute `_ARRAY_DIMENSIONS` of xarray becomes `dimension_names`. Attributes stay
- *   as they are, but for those of groups of OME-Zarr 0.4, which become those of 0.5.
+ * - The attribute `_ARRAY_DIMENSIONS` of xarray becomes `dimension_names`, and the fill value
+ *   of such an array the attribute `_FillValue`, since xarray takes the fill value for missing
+ *   elements in Zarr v2 alone. Other attributes stay as they are, but for those of groups of
+ *   OME-Zarr 0.4, which become those of 0.5.
  * - The `.zmetadata` of a group becomes consolidated metadata, so that the nodes are also
  *   found in stores that cannot list.
  * - Chunks are read as they are stored, and writes and deletions of chunks are passed on.
  *
  * @param store Any store.
- * @param options `fillValueAttribute`: whether arrays of xarray are shown with the attribute
- * `_FillValue`, since xarray takes the fill value for missing elements in Zarr v2 alone;
- * `false` by default.
+ * @param options `fillValueAttribute`: whether arrays of xarray get the attribute
+ * `_FillValue`; `true` by default.
  * @returns The view. Reading the `zarr.json` of a node rejects with a
  * {@linkcode MetadataError} that names the member of `.zarray` if Zarr v3 cannot represent the
  * node. Writing or deleting documents of nodes of Zarr v2 is a `RangeError`.
@@ -99,7 +100,7 @@ import { isAnyDocument, isDocument } from "./view_documents.ts";
  */
 export function v2View<S extends Store>(
   store: S,
-  options: { readonly fillValueAttribute?: boolean | undefined } = {},
+  options: ConvertV2Settings = {},
 ): PlainStore<S> {
   assertStore(store);
   checkOptions(options, { fillValueAttribute: BOOLEAN }, "v2View");
@@ -151,19 +152,17 @@ export interface ComposedDocument {
   readonly bytes: Uint8Array;
   /** The keys of the documents of Zarr v2, `.zarray` or `.zgroup` first. */
   readonly keys: readonly StoreKey[];
-  /** Whether xarray treats elements that equal the fill value as missing in Zarr v2, and not in Zarr v3. */
+  /** Whether xarray finds missing elements in Zarr v2, and not in this document. */
   readonly isMasked: boolean;
 }
 
 /** How {@linkcode composeV2Document} composes a document. */
-export interface ComposeSettings {
+export interface ComposeSettings extends ConvertV2Settings {
   /**
    * The documents of the nodes below a group, by path, for its consolidated metadata, if it has
    * any. Default: those of its `.zmetadata`.
    */
   readonly nodes?: ReadonlyMap<string, unknown> | undefined;
-  /** Whether arrays of xarray get the attribute `_FillValue`. */
-  readonly fillValueAttribute?: boolean | undefined;
 }
 
 /**
@@ -177,7 +176,7 @@ export async function composeV2Document(
   store: Store,
   root: "" | StoreKey,
   options: StoreOptions | undefined,
-  { nodes, fillValueAttribute = false }: ComposeSettings = {},
+  { nodes, ...settings }: ComposeSettings = {},
 ): Promise<ComposedDocument | undefined> {
   const keys: StoreKey[] = [];
   const storeName = describeStore(store);
@@ -208,19 +207,18 @@ export async function composeV2Document(
   let isMasked = false;
   if (array !== undefined) {
     composed = inDocument(`${root}/${kind}`, storeName, () => {
-      let converted = convertV2Array(array.document, attributes);
-      if (names?.length === (converted.shape as unknown[]).length) {
-        converted = { dimension_names: names, ...converted };
-      }
-      const missing = xarrayFillValue(array.document as Members, attributes);
-      isMasked = missing !== undefined && !fillValueAttribute;
-      return missing === undefined || isMasked ? converted : {
-        ...converted,
-        attributes: { ...attributes, _FillValue: missing },
-      };
+      const converted = convertV2Array(array.document, attributes);
+      const isLevel = names?.length === (converted.shape as unknown[]).length;
+      const usual = { ...isLevel && { dimension_names: names }, ...converted };
+      if (settings.fillValueAttribute !== false) return usual;
+      isMasked = converted.attributes !== attributes;
+      return { ...usual, attributes };
     });
   } else {
-    const found = await take(".zmetadata", convertV2Consolidated);
+    const found = await take(
+      ".zmetadata",
+      (document) => convertV2Consolidated(document, settings),
+    );
     const consolidated = found &&
       (nodes ?? await withOwnDocuments(store, root, found, options));
     composed = inDocument(

@@ -309,41 +309,68 @@ Deno.test("jobs read Zarr v2 as Zarr v3", async () => {
   assertEquals(await plain.get("/b/c/c/1/0"), CHUNK);
 });
 
-Deno.test("migrate and v2View give arrays of xarray the attribute _FillValue, if asked", async () => {
+Deno.test("migrate, convert and v2View give arrays of xarray the attribute _FillValue, unless they are not to", async () => {
   const dimensions = { _ARRAY_DIMENSIONS: ["y", "x"] };
-  const cases: [array: Json, attributes: Json, value: unknown][] = [
-    [{ fill_value: 7 }, dimensions, 7],
-    [{ dtype: "<i8", fill_value: "-5" }, dimensions, -5],
-    [{ dtype: "|b1", fill_value: 1 }, dimensions, true],
-    [{ dtype: ">f4", fill_value: -99.5 }, dimensions, "AAAAAADgWMA="],
-    [{ dtype: "<f8", fill_value: "NaN" }, dimensions, "AAAAAAAA+H8="],
-    [{ fill_value: null }, dimensions, undefined],
-    [{ fill_value: 7 }, {}, undefined],
-    [{ fill_value: 7 }, { ...dimensions, _FillValue: 3 }, 3],
-    [{ dtype: "<M8[s]", fill_value: 7 }, dimensions, undefined],
+  const float = { ...dimensions, _FillValue: -99.5 };
+  const texts = { dtype: "<U4", fill_value: "none" };
+  const cases: [array: Json, attributes: Json, added: Json][] = [
+    [{ fill_value: 7 }, dimensions, { _FillValue: 7 }],
+    [{ dtype: "<i8", fill_value: "-5" }, dimensions, { _FillValue: -5 }],
+    [{ dtype: "|b1", fill_value: 1 }, dimensions, { _FillValue: true }],
+    [
+      { dtype: ">f4", fill_value: -99.5 },
+      dimensions,
+      { _FillValue: "AAAAAADgWMA=" },
+    ],
+    [
+      { dtype: "<f8", fill_value: "NaN" },
+      dimensions,
+      { _FillValue: "AAAAAAAA+H8=" },
+    ],
+    [
+      { dtype: "<c8", fill_value: [-99.5, 0] },
+      dimensions,
+      { _FillValue: ["AAAAAADgWMA=", "AAAAAAAAAAA="] },
+    ],
+    [texts, dimensions, { missing_value: "none" }],
+    [{ dtype: "<f4", fill_value: 0 }, float, { _FillValue: "AAAAAADgWMA=" }],
+    [{ dtype: "<f4", fill_value: null }, float, { _FillValue: "AAAAAADgWMA=" }],
+    [{ fill_value: null }, dimensions, {}],
+    [{ fill_value: 7 }, {}, {}],
+    [{ dtype: "<f4", fill_value: 7 }, { _FillValue: 7 }, {}],
+    [{ fill_value: 7 }, { ...dimensions, _FillValue: 3 }, {}],
+    [texts, { ...dimensions, missing_value: "x" }, {}],
+    [{ dtype: "<M8[s]", fill_value: 7 }, dimensions, {}],
+    [{ dtype: "|S2", fill_value: "YQ==" }, dimensions, {}],
+    [
+      { dtype: "|O", filters: [{ id: "vlen-bytes" }], fill_value: "YQ==" },
+      dimensions,
+      {},
+    ],
   ];
-  for (const [array, attributes, value] of cases) {
+  for (const [array, attributes, added] of cases) {
     const store = new MemoryStore([
       ["/.zarray", encodeJson({ ...V2_ARRAY, ...array })],
       ["/.zattrs", encodeJson(attributes)],
     ]);
-    for (const fillValueAttribute of [false, true]) {
-      const shown = v2View(store, { fillValueAttribute });
-      assertEquals((await readJson(shown, "/zarr.json")).attributes, {
-        ...attributes,
-        ...fillValueAttribute && value !== undefined && { _FillValue: value },
-      });
+    const unchanged = { fillValueAttribute: false };
+    const expected = { ...attributes, ...added };
+    const converted = new MemoryStore();
+    await convert(store, converted);
+    for (const shown of [v2View(store), converted]) {
+      const document = await readJson(shown, "/zarr.json");
+      assertEquals(document.attributes, expected);
     }
-    const { masked } = await migrate(store);
-    const isMasked = value !== undefined && !("_FillValue" in attributes);
-    assertEquals(masked, isMasked ? [""] : []);
+    const { attributes: shown } = await readJson(
+      v2View(store, unchanged),
+      "/zarr.json",
+    );
+    assertEquals(shown, attributes);
+    const { masked } = await migrate(store, unchanged);
+    assertEquals(masked, Object.keys(added).length > 0 ? [""] : []);
     assertEquals((await readJson(store, "/zarr.json")).attributes, attributes);
-    const again = { overwrite: true, fillValueAttribute: true };
-    assertEquals((await migrate(store, again)).masked, []);
-    assertEquals((await readJson(store, "/zarr.json")).attributes, {
-      ...attributes,
-      ...value === undefined ? {} : { _FillValue: value },
-    });
+    assertEquals((await migrate(store, { overwrite: true })).masked, []);
+    assertEquals((await readJson(store, "/zarr.json")).attributes, expected);
   }
 });
 
@@ -472,24 +499,18 @@ Deno.test("zarr-parts migrate migrates a folder of Zarr v2", async () => {
   });
 });
 
-Deno.test("zarr-parts migrate tells how arrays of xarray get _FillValue, as long as the documents of Zarr v2 are there", async () => {
-  const cases = [
-    [["--dry-run"], "; --fill-value-attribute gives them"],
-    [["--dry-run", "--remove-v2"], "; --fill-value-attribute gives them"],
-    [[], "; --fill-value-attribute gives them"],
-    [
-      ["--remove-v2"],
-      "; give them the attribute _FillValue by another program",
-    ],
-  ] as const;
-  for (const [args, advice] of cases) {
+Deno.test("zarr-parts migrate --no-fill-value-attribute names arrays whose missing elements xarray does not find any more", async () => {
+  for (const isNamed of [false, true]) {
     await inTempDir(async (folder) => {
       const store = new FileSystemStore(folder);
       await store.set("/.zarray", encodeJson({ ...V2_ARRAY, fill_value: 0 }));
       const attributes = { _ARRAY_DIMENSIONS: ["y", "x"] };
       await store.set("/.zattrs", encodeJson(attributes));
+      const args = isNamed ? ["--no-fill-value-attribute"] : [];
       const { out } = await runCli("migrate", folder, ...args);
-      assert(out.includes(advice), out);
+      assertEquals(out.includes("xarray takes the fill values"), isNamed, out);
+      const document = await readJson(store, "/zarr.json");
+      assertEquals("_FillValue" in document.attributes, !isNamed);
     });
   }
 });

@@ -276,7 +276,7 @@ Deno.test("convertV2Array transposes chunks in the order F from two dimensions o
 Deno.test("convertV2Array ignores other members, and the shape of chunks of an empty array", () => {
   const { chunk_grid, chunk_key_encoding } = converted({
     ...{ shape: [0, 5], chunks: [0, 3], _NCZARR_ARRAY: {}, order: undefined },
-    dimension_separator: "/",
+    ...{ dimension_separator: "/", zarr_format: "2" },
   });
   assertEquals(short(chunk_grid), "regular{chunk_shape:[1,3]}");
   assertEquals(short(chunk_key_encoding), "v2{separator:/}");
@@ -300,7 +300,7 @@ function nestedFields(depth: number): unknown {
 
 /** Members of arrays that are refused, by the path of what is wrong. */
 const REFUSED: Record<string, Json[]> = {
-  "/zarr_format": [{ zarr_format: 3 }],
+  "/zarr_format": [{ zarr_format: 3 }, { zarr_format: "3" }],
   "/shape": [{ shape: 5 }],
   "/shape/0": [{ shape: [-1, 5] }],
   "/shape/1": [{ shape: [7, 2.5] }],

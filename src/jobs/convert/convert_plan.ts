@@ -212,7 +212,7 @@ async function containerFor(
   try {
     return await container?.(to.metadata, path, {
       // Attributes of groups of Zarr v2 tell the place of an array, too.
-      store: v2View(source.store, { fillValueAttribute: true }),
+      store: v2View(source.store),
       path: pathIn(source, path),
     });
   } catch (error) {
