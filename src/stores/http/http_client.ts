@@ -10,8 +10,8 @@ import type { StoreKey, StoreOptions } from "../store.ts";
 import {
   connectionError,
   describeRequest,
+  isLostBody,
   repeat,
-  type RetryPolicy,
   StatusError,
   xmlText,
 } from "./http_failures.ts";
@@ -41,21 +41,21 @@ export interface HttpStoreOptions {
   /** Headers of every request. */
   headers?: HeadersInit;
   /**
-   * The most repetitions of a request that fails by a lost connection, a time-out, or
-   * one of the statuses 408, 425, 429 and 500 to 599 without 501 and 505. The rest of a
+   * The most repetitions of a request that fails by a lost connection, by silence in the
+   * body, or by one of the statuses 408, 425, 429 and 500 to 599 without 501 and 505. The rest of a
    * stream that is being read is not requested again. Defaults to 4.
    */
   retries?: number;
   /**
    * The time before the first repetition in milliseconds. It doubles with each
-   * repetition up to 10 seconds, is up to twice as long by chance, and follows
-   * `Retry-After` up to a minute. Defaults to 200.
+   * repetition up to 10 seconds, is up to twice as long by chance, and follows a
+   * `Retry-After` that is shorter than `timeout`. Defaults to 200.
    */
   retryDelay?: number;
   /**
-   * The longest time in milliseconds that the server may take to begin its answer, and
-   * between two pieces of a body; a body of up to 1 MiB must arrive within it. `Infinity`
-   * for no limit. Defaults to 60,000.
+   * The longest time in milliseconds until the server begins its answer, all repetitions
+   * included, and from then on between two pieces of the body; a body of up to 1 MiB must
+   * arrive within it. `Infinity` for no limit. Defaults to 60,000.
    */
   timeout?: number;
   /**
@@ -89,45 +89,30 @@ export interface RequestOptions {
   readonly body?: string | Uint8Array<ArrayBuffer>;
   /** The query string in place of that of the base URL, with its `?`. */
   readonly search?: string;
-  /** Whether caches must ask the server whether their response still holds. */
-  readonly revalidate?: boolean;
 }
 
-/** Sends requests for values. */
-export interface RequestSender {
+/** Options of requests for a value. */
+export interface SendOptions extends StoreOptions {
+  /** Whether caches must ask the server whether their response still holds. */
+  readonly revalidate?: boolean;
   /**
-   * Whether the values of a snapshot are requested together, as far as is known: their
-   * responses carry generations, or tell nothing at all.
+   * Called with each expected response before its body is read, and with `undefined` for an
+   * absent value. What it throws ends the request.
    */
-  asksTogether?: boolean;
-  /**
-   * Sends a request for the value of a key, again as long as it fails with an error that
-   * may pass. All errors name the URL, except the reason of the signal, which is thrown
-   * as it is.
-   *
-   * @param statuses The expected statuses, beside those of absent values. Any other one
-   * is a `StatusError`.
-   * @param read Reads the response. If the connection is lost meanwhile, the request is
-   * sent again, too.
-   * @returns What `read` returned, or else the response; `undefined` for an absent value.
-   */
-  send<T = HttpResponse>(
-    key: StoreKey,
-    options: StoreOptions,
-    statuses: readonly number[],
-    init?: RequestOptions,
-    read?: (response: HttpResponse) => T | Promise<T>,
-  ): Promise<T | undefined>;
+  readonly observe?: Observer | undefined;
 }
+
+/** See {@linkcode SendOptions}. */
+export type Observer = (
+  key: StoreKey,
+  response: HttpResponse | undefined,
+) => void;
 
 /** The statuses of absent values: Not Found, Gone. */
 const ABSENT: readonly number[] = [404, 410];
 
-/** Matches keys that are the same when they are percent-encoded. */
-const NEEDS_NO_ENCODING = /^[\w./-]*$/;
-
 /** Sends the requests of a store, each for one key below a base URL. */
-export class HttpClient implements RequestSender {
+export class HttpClient {
   readonly #base: URL;
   /** The base URL without its query string, and without a `/` at the end. */
   readonly #root: string;
@@ -135,7 +120,12 @@ export class HttpClient implements RequestSender {
   readonly #headers: Readonly<Record<string, string>>;
   readonly #timeout: number;
   readonly #connections: Connections;
-  readonly #policy: RetryPolicy;
+  readonly #retries: number;
+  readonly #retryDelay: number;
+  /**
+   * Whether the values of a snapshot are requested together, as far as is known: their
+   * responses carry generations, or tell nothing at all.
+   */
   asksTogether = false;
 
   constructor(url: string | URL, options: HttpStoreOptions) {
@@ -155,7 +145,8 @@ export class HttpClient implements RequestSender {
       timeout = 60_000,
       connections = 64,
     } = options;
-    this.#policy = { retries, retryDelay };
+    this.#retries = retries;
+    this.#retryDelay = retryDelay;
     this.#timeout = timeout;
     this.#connections = new Connections(connections);
     this.#root = origin + pathname.replace(/\/$/, "");
@@ -166,44 +157,71 @@ export class HttpClient implements RequestSender {
     return redactUrl(this.#base.href);
   }
 
+  /**
+   * Sends a request for the value of a key, again as long as it fails with an error that
+   * may pass. All errors name the URL, except the reason of the signal, which is thrown
+   * as it is.
+   *
+   * @param statuses The expected statuses, beside those of absent values. Any other one
+   * is a `StatusError`.
+   * @param read Reads the response. If the connection is lost meanwhile, the request is
+   * sent again, too.
+   * @returns What `read` returned, or else the response; `undefined` for an absent value.
+   */
   async send<T = HttpResponse>(
     key: StoreKey,
-    options: StoreOptions,
+    options: SendOptions,
     statuses: readonly number[],
     init: RequestOptions = {},
     read?: (response: HttpResponse) => T | Promise<T>,
   ): Promise<T | undefined> {
+    const { signal, observe } = options;
     // For a request that stores something, 404 means that the folder or the bucket is absent.
     const absent = init.body ? [] : ABSENT;
+    let start: number;
+    const timeLeft = () => start + this.#timeout - Date.now();
     const attempt = async () => {
-      options.signal?.throwIfAborted();
-      const response = await this.#fetchOnce(key, options, init);
+      signal?.throwIfAborted();
+      const response = await this.#fetchOnce(key, options, init, timeLeft());
       try {
-        if (statuses.includes(response.status)) {
+        const { status } = response;
+        if (statuses.includes(status)) {
+          observe?.(key, response);
           return read ? await read(response) : response as T;
         }
-        if (!absent.includes(response.status)) {
+        if (!absent.includes(status)) {
           throw await statusError(response, [...statuses, ...absent]);
         }
         await response.cancel();
+        observe?.(key, undefined);
       } catch (error) {
+        // The server has answered, so that the time for the next answer begins anew.
+        if (isLostBody(error)) start = Date.now();
         response.cancel(error).catch(() => {});
         throw error;
       }
     };
-    const send = () =>
-      rejectOnAbort(this.#connections.run(attempt), options.signal);
-    try {
-      return await send();
-    } catch (error) {
-      return await repeat(error, this.#policy, options, send);
-    }
+    const run = async () => {
+      start = Date.now();
+      try {
+        return await attempt();
+      } catch (error) {
+        const policy = {
+          retries: this.#retries,
+          retryDelay: this.#retryDelay,
+          timeLeft,
+        };
+        return await repeat(error, policy, options, attempt);
+      }
+    };
+    return await rejectOnAbort(this.#connections.run(run), signal);
   }
 
   async #fetchOnce(
     key: StoreKey,
-    options: StoreOptions,
-    { method, headers, body, search, revalidate }: RequestOptions,
+    options: SendOptions,
+    { method, headers, body, search }: RequestOptions,
+    timeLeft: number,
   ): Promise<HttpResponse> {
     const silence = new AbortController();
     const signal = joinSignals(options.signal, silence.signal);
@@ -213,15 +231,17 @@ export class HttpClient implements RequestSender {
       signal,
       ...body && { body },
       // Some runtimes without a cache refuse the option.
-      ...revalidate && "cache" in Request.prototype && { cache: "no-cache" },
+      ...options.revalidate && "cache" in Request.prototype &&
+        { cache: "no-cache" },
     });
-    const wait: Wait = async (receive, isBody) => {
+    const wait: Wait = async (receive, isBody = false) => {
+      const limit = isBody ? this.#timeout : timeLeft;
       const timer = setTimeout(
         () =>
           silence.abort(
             new DOMException(`Silent for ${this.#timeout} ms`, "TimeoutError"),
           ),
-        Math.min(this.#timeout, LONGEST_TIMER),
+        Math.min(limit, LONGEST_TIMER),
       );
       try {
         signal.throwIfAborted();
@@ -246,10 +266,8 @@ export class HttpClient implements RequestSender {
 
   /** The URL of a key, as text, since a `URL` would be parsed twice for each request. */
   #url(key: StoreKey, search = this.#base.search): string {
-    const path = NEEDS_NO_ENCODING.test(key)
-      ? key
-      : key.split("/").map(encodeURIComponent).join("/");
-    return this.#root + path + search;
+    return this.#root + key.split("/").map(encodeURIComponent).join("/") +
+      search;
   }
 }
 
@@ -329,7 +347,7 @@ export function joinSignals(
   one: AbortSignal | undefined,
   other: AbortSignal,
 ): AbortSignal {
-  return one === undefined ? other : AbortSignal.any([one, other]);
+  return one ? AbortSignal.any([one, other]) : other;
 }
 
 /** A body of up to this length in bytes is read in one call, which is faster, and must arrive within the time-out. */
@@ -352,6 +370,11 @@ export class HttpResponse {
     this.headers = response.headers;
     this.#response = response;
     this.#wait = wait;
+  }
+
+  /** Whether the response is about the value, and no refusal. */
+  get isOk(): boolean {
+    return this.status < 300;
   }
 
   /** Whether the body is compressed, or was before the runtime decoded it. */
@@ -399,11 +422,26 @@ export class HttpResponse {
     await this.cancel();
   }
 
-  /** Returns the body as a stream, which requests bytes only as it is read. */
-  stream(): ReadableStream<Uint8Array> {
+  /**
+   * Returns the body as a stream, which requests bytes only as it is read.
+   *
+   * @param check Called with the number of bytes after each piece, and at the end. What it
+   * throws ends the stream.
+   */
+  stream(
+    check: (size: number, isEnd: boolean) => void = () => {},
+  ): ReadableStream<Uint8Array> {
+    let size = 0;
     return new ReadableStream<Uint8Array>({
       pull: async (controller) => {
         const piece = await this.#readPiece();
+        size += piece?.length ?? 0;
+        try {
+          check(size, piece === undefined);
+        } catch (error) {
+          await this.cancel(error);
+          throw error;
+        }
         if (piece) controller.enqueue(piece);
         else controller.close();
       },

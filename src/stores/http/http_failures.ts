@@ -2,14 +2,6 @@ import { loadOnce, pause } from "../../runtime/mod.ts";
 import { redactUrl } from "../describe_store.ts";
 import type { StoreOptions } from "../store.ts";
 
-/** How often a failed request is repeated, and when. */
-export interface RetryPolicy {
-  /** The greatest number of repetitions. */
-  readonly retries: number;
-  /** The time before the first repetition in milliseconds. It doubles with each repetition, and is up to twice as long by chance. */
-  readonly retryDelay: number;
-}
-
 /** Thrown if a connection cannot be made, or is lost. */
 class ConnectionError extends Error {
   /** Whether the connection was lost in the body of the response, after its headers. */
@@ -135,10 +127,18 @@ function reasonOf(cause: unknown, url: URL): string {
   return reason === undefined ? "" : `: ${reason(url)}`;
 }
 
+/** How often a failed request is repeated, and when. */
+interface RetryPolicy {
+  /** The greatest number of repetitions. */
+  readonly retries: number;
+  /** The time before the first repetition in milliseconds. It doubles with each repetition, and is up to twice as long by chance. */
+  readonly retryDelay: number;
+  /** The time in milliseconds within which the server must begin its answer. */
+  timeLeft(): number;
+}
+
 /** The longest time between two requests in milliseconds, unless `Retry-After` is longer. */
 const LONGEST_DELAY = 10_000;
-/** The longest `Retry-After` in milliseconds that is waited for. */
-const LONGEST_RETRY_AFTER = 60_000;
 /** The statuses below 500 of requests that may succeed later. */
 const TEMPORARY: readonly number[] = [408, 425, 429];
 /** The statuses from 500 on of requests that do not succeed later: Not Implemented, HTTP Version Not Supported. */
@@ -150,33 +150,34 @@ const loadRetry = /* @__PURE__ */ loadOnce(() => import("p-retry"));
 /** Runs a task that sends a request again, while it fails with an error that may pass. */
 export async function repeat<T>(
   first: unknown,
-  policy: RetryPolicy,
+  { retries, retryDelay, timeLeft }: RetryPolicy,
   { signal }: StoreOptions,
   task: () => Promise<T>,
 ): Promise<T> {
   signal?.throwIfAborted();
-  if (!isTemporary(first)) throw first;
+  const isRepeated = (error: unknown) => isTemporary(error, timeLeft());
+  if (!isRepeated(first)) throw first;
   const { default: retry } = await loadRetry();
   let tries = 0;
   try {
     return await retry(() => ++tries === 1 ? Promise.reject(first) : task(), {
-      retries: policy.retries,
-      minTimeout: policy.retryDelay,
+      retries,
+      minTimeout: retryDelay,
       maxTimeout: LONGEST_DELAY,
       randomize: true,
       ...signal && { signal },
-      shouldRetry: ({ error }) => isTemporary(error),
-      async onFailedAttempt({ error, retriesLeft }) {
-        if (retriesLeft === 0 || !isTemporary(error)) return;
+      async shouldRetry({ error }) {
+        if (!isRepeated(error)) return false;
         if (error instanceof StatusError && error.retryAfter) {
           await pause(error.retryAfter, signal);
         }
+        return true;
       },
     });
   } catch (error) {
     signal?.throwIfAborted();
     if (tries > 1 && error instanceof StatusError) error.isRepeated = true;
-    if (tries > 1 && error instanceof Error && isTemporary(error)) {
+    if (tries > 1 && error instanceof Error && isRequestError(error)) {
       error.message += `, after ${tries} tries`;
     }
     throw error;
@@ -188,18 +189,20 @@ export function isRequestError(error: unknown): boolean {
   return error instanceof StatusError || error instanceof ConnectionError;
 }
 
-/** Whether a failed request may succeed later. */
-function isTemporary(error: unknown): boolean {
+/** Whether an error is that of a connection that was lost in the body of a response. */
+export function isLostBody(error: unknown): boolean {
+  return error instanceof ConnectionError && error.isBody;
+}
+
+/** Whether a failed request may succeed within some time. */
+function isTemporary(error: unknown, timeLeft: number): boolean {
   if (error instanceof StatusError) {
     const { status, retryAfter = 0 } = error;
-    return retryAfter <= LONGEST_RETRY_AFTER &&
-      (TEMPORARY.includes(status) ||
-        status >= 500 && !LASTING.includes(status));
+    const mayPass = status >= 500 && !LASTING.includes(status);
+    return retryAfter < timeLeft && (mayPass || TEMPORARY.includes(status));
   }
-  if (!(error instanceof ConnectionError)) return false;
-  const { cause, isBody } = error;
-  // `fetch` throws these errors. A function in its place may throw others, which last.
-  return isBody ||
-    cause instanceof TypeError && !/redirect/i.test(cause.message) ||
-    cause instanceof DOMException && cause.name === "TimeoutError";
+  if (!(error instanceof ConnectionError) || timeLeft <= 0) return false;
+  // `fetch` throws type errors. A function in its place may throw others, which last.
+  return error.isBody ||
+    error.cause instanceof TypeError && !/redirect/i.test(error.cause.message);
 }

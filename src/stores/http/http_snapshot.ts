@@ -1,40 +1,41 @@
+/** How values are read together over HTTP, and told apart from later ones. */
 import { UnfinishedWriteError } from "../../errors/mod.ts";
 import { pause } from "../../runtime/mod.ts";
 import type { ReadOptions, Snapshot, ValuesOptions } from "../backend.ts";
-import type { ByteRange, StoreKey, StoreVersion } from "../store.ts";
+import type {
+  ByteRange,
+  StoreKey,
+  StoreOptions,
+  StoreVersion,
+} from "../store.ts";
 import {
+  type HttpClient,
   type HttpResponse,
   joinSignals,
-  type RequestSender,
+  type Observer,
+  type SendOptions,
 } from "./http_client.ts";
 import { isRequestError } from "./http_failures.ts";
-import {
-  HttpValue,
-  HttpVersion,
-  isSameValue,
-  tellsVersion,
-  timeToAge,
-  type Validators,
-  watch,
-} from "./http_values.ts";
+import { HttpValue } from "./http_values.ts";
 
 /** The most tries of a task. */
 const TRIES = 5;
-/** The number of tries after which values count as missing, if all of them find the same other values. */
-const TRIES_IF_INCOMPLETE = 3;
 /**
  * The time before the second try in milliseconds; doubles with each try. A value is
  * absent for some milliseconds while others are replaced.
  */
 const FIRST_PAUSE = 50;
 
-/**
- * The difference of buckets: their writers do not remove the sequence part before they
- * replace the others, so that only generations tell whether values are of one write.
- */
-export interface BucketRules {
-  /** Asks whether a program has begun to replace the values, and has not finished. */
-  isBeingWritten(): Promise<boolean>;
+/** Options of {@linkcode readSnapshot} for buckets. */
+interface SnapshotOptions extends ValuesOptions {
+  /** Sees all responses. */
+  readonly observe?: Observer;
+  /**
+   * Asks whether a program has begun to replace the values of a bucket, and has not
+   * finished. Writers of buckets do not remove the sequence part before they replace the
+   * others, so that only generations tell whether values are of one write.
+   */
+  isBeingWritten?(): Promise<boolean>;
 }
 
 /**
@@ -43,31 +44,21 @@ export interface BucketRules {
  * Values with equal generations are of one write. Without generations, the sequence part,
  * which is the value of the last key, is requested first and once more at the end, since
  * it is absent while a writer replaces the others. If it has changed, the task runs again.
- *
- * @param bucket The rules for a bucket. None for a web server.
  */
 export async function readSnapshot<T>(
-  sender: RequestSender,
+  client: HttpClient,
   keys: readonly StoreKey[],
   task: (values: Snapshot) => Promise<T>,
-  { signal, name = keys[0]! }: ValuesOptions = {},
-  bucket?: BucketRules,
+  options: SnapshotOptions = {},
 ): Promise<T> {
+  const { signal, name = keys[0]!, isBeingWritten } = options;
   signal?.throwIfAborted();
-  let incompleteTries = 0;
-  let isBeingWritten = false;
   let previous: Attempt | undefined;
-  /** A sequence part that was too young, and is old enough by now. */
-  let aged: Validators | undefined;
+  let isWritten = false;
+  /** The number of tries before this one that have found the same. */
+  let repetitions = 0;
   for (let tries = 1;; tries++) {
-    const hasSequence = !bucket && keys.length > 1;
-    const attempt = new Attempt(
-      sender,
-      keys,
-      signal,
-      hasSequence && (tries > 1 || !sender.asksTogether),
-      hasSequence && tries > 1,
-    );
+    const attempt = new Attempt(client, keys, options, previous);
     let finding: Finding;
     try {
       // The task may also throw at once.
@@ -77,61 +68,49 @@ export async function readSnapshot<T>(
       if (outcome.status === "rejected" && isRequestError(outcome.reason)) {
         throw outcome.reason;
       }
-      finding = await attempt.check(hasSequence, aged);
-      const isSame = !isBeingWritten && previous?.agreesWith(attempt);
-      if (bucket && isSame && finding === "mixed" && attempt.lacksGeneration) {
-        // A program that knows no generations has changed one of the values.
-        finding = "consistent";
-      }
-      if (finding !== "incomplete") incompleteTries = 0;
-      else incompleteTries = isSame ? incompleteTries + 1 : 1;
-      if (
-        finding === "consistent" || incompleteTries === TRIES_IF_INCOMPLETE
-      ) {
+      finding = await attempt.check();
+      const isSame = !isWritten && previous?.agreesWith(attempt);
+      repetitions = isSame ? repetitions + 1 : 0;
+      const isRight = finding === "consistent" ||
+        finding === "incomplete" && repetitions === 2 ||
+        // A program that knows no generations has changed one of the values of a bucket.
+        finding === "mixed" && repetitions === 1 && isBeingWritten &&
+          attempt.lacksGeneration;
+      if (isRight) {
         if (outcome.status === "rejected") throw outcome.reason;
         return outcome.value;
       }
       if (tries === TRIES) throw new UnfinishedWriteError(name);
-      isBeingWritten = await bucket?.isBeingWritten() ?? false;
+      isWritten = await isBeingWritten?.() ?? false;
     } catch (error) {
       attempt.abandon(error);
       throw error;
     }
     attempt.abandon(new UnfinishedWriteError(name));
     previous = attempt;
-    if (finding === "too young") {
-      aged = attempt.sequence!;
-      await pause(timeToAge(aged), signal);
-    } else if (finding !== "unordered") {
-      await pause(FIRST_PAUSE * 2 ** (tries - 1), signal);
-    }
+    const wait = finding === "unordered" ? 0 : FIRST_PAUSE * 2 ** (tries - 1);
+    await pause(Math.max(wait, timeToAge(attempt.sequence)), signal);
   }
 }
 
 /**
  * What the responses of an attempt tell about its values: that they are consistent, that
- * only some are present, that they are of several writes, or nothing, since the requests
- * were not ordered, or the sequence part was stored a moment ago, so that another one may
- * have the same headers.
+ * only some are present, that they may be of several writes, or nothing, since the requests
+ * were not ordered.
  */
-type Finding =
-  | "consistent"
-  | "incomplete"
-  | "mixed"
-  | "unordered"
-  | "too young";
+type Finding = "consistent" | "incomplete" | "mixed" | "unordered";
 
 /** One attempt to read values: sends the requests of a task, and compares their responses. */
 class Attempt implements Snapshot {
-  readonly #sender: RequestSender;
-  /** Sends the requests of the task. */
-  readonly #watched: RequestSender;
+  readonly #client: HttpClient;
   readonly #sequenceKey: StoreKey;
+  readonly #previous: Attempt | undefined;
+  /** Whether writers remove the sequence part first, and store it last. */
+  readonly #hasSequence: boolean;
   /** Whether all requests for other values wait for the answer about the sequence part. */
   #isOrdered: boolean;
-  readonly #needsSequence: boolean;
   readonly #controller = new AbortController();
-  readonly #options: { readonly signal: AbortSignal };
+  readonly #options: SendOptions & { readonly signal: AbortSignal };
   readonly #seen = new Map<StoreKey, Validators | undefined>();
   readonly #responses: HttpResponse[] = [];
   /** The first request of the task for the sequence part. */
@@ -140,53 +119,52 @@ class Attempt implements Snapshot {
   #hasUnreadVersions = false;
   #isContradictory = false;
 
-  /**
-   * @param isOrdered Whether the other requests wait for the answer about the sequence part,
-   * and caches must ask the server.
-   * @param needsSequence Whether they do so even if the task does not ask for that part.
-   */
   constructor(
-    sender: RequestSender,
+    client: HttpClient,
     keys: readonly StoreKey[],
-    signal: AbortSignal | undefined,
-    isOrdered: boolean,
-    needsSequence: boolean,
+    { signal, observe, isBeingWritten }: SnapshotOptions,
+    previous: Attempt | undefined,
   ) {
-    this.#sender = sender;
-    this.#watched = watch(
-      { send: (...request) => this.#send(...request) as Promise<undefined> },
-      async (key, value, read, response) => {
+    this.#client = client;
+    this.#sequenceKey = keys.at(-1)!;
+    this.#previous = previous;
+    this.#hasSequence = !isBeingWritten && keys.length > 1;
+    this.#isOrdered = this.#hasSequence &&
+      (previous !== undefined || !client.asksTogether);
+    this.#options = {
+      signal: joinSignals(signal, this.#controller.signal),
+      revalidate: this.#isOrdered,
+      observe: (key, response) => {
         this.#options.signal.throwIfAborted();
         if (response) this.#responses.push(response);
-        const result = await read();
-        this.#note(key, value);
-        return result;
+        if (response && !response.isOk) return;
+        observe?.(key, response);
+        this.#note(key, response && validatorsOf(response));
       },
-    );
-    this.#sequenceKey = keys.at(-1)!;
-    this.#isOrdered = isOrdered;
-    this.#needsSequence = needsSequence;
-    this.#options = { signal: joinSignals(signal, this.#controller.signal) };
+    };
   }
 
   async size(key: StoreKey): Promise<number | undefined> {
-    return this.#seen.get(key)?.size ?? await this.#value(key).size();
+    return this.#seen.get(key)?.size ??
+      await this.#ask(key, (value) => value.size());
   }
 
-  async read(
+  read(
     key: StoreKey,
     range?: ByteRange,
     { limit }: ReadOptions = {},
   ): Promise<Uint8Array | undefined> {
-    const value = this.#value(key);
-    return await (range ? value.range(range) : value.bytes(limit));
+    return this.#ask(
+      key,
+      (value) => range ? value.range(range) : value.bytes(limit),
+    );
   }
 
-  async stream(
+  stream(
     key: StoreKey,
     range?: ByteRange,
   ): Promise<ReadableStream<Uint8Array> | undefined> {
-    return await this.#value(key).stream(range);
+    return this.#ask(key, (value) => value.stream(range));
   }
 
   version(key: StoreKey): StoreVersion | undefined {
@@ -197,44 +175,32 @@ class Attempt implements Snapshot {
     return new HttpVersion(key, this.#seen, this.#sequenceKey);
   }
 
-  #value(key: StoreKey): HttpValue {
-    return new HttpValue(this.#watched, key, this.#options);
-  }
-
-  /** Sends a request of the task. */
-  async #send(
-    ...[key, options, statuses, init, read]: Parameters<RequestSender["send"]>
-  ): Promise<unknown> {
+  async #ask<T>(
+    key: StoreKey,
+    ask: (value: HttpValue) => Promise<T>,
+  ): Promise<T> {
     const isSequence = key === this.#sequenceKey;
     if (this.#isOrdered && !isSequence) {
       await (this.#sequenceAnswer ??= this.#awaitSequence());
     }
-    const revalidate = this.#isOrdered;
-    const sent = this.#sender
-      .send(key, options, statuses, { ...init, revalidate }, read);
-    if (isSequence) this.#sequenceRequest ??= sent;
-    return await sent;
+    const asked = ask(new HttpValue(this.#client, key, this.#options));
+    if (isSequence) this.#sequenceRequest ??= asked;
+    return await asked;
   }
 
   /** Waits for the answer about the sequence part, which the task may request after others. */
   async #awaitSequence(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve));
-    const sent = this.#sequenceRequest;
-    await sent;
+    const asked = this.#sequenceRequest;
+    await asked;
     if (this.#seen.has(this.#sequenceKey)) return;
     // The answer may have told nothing, as a refusal of `HEAD` does.
-    if (sent || this.#needsSequence) await this.#fetchSequence();
+    if (asked || this.#previous) await this.#fetchSequence();
     else this.#isOrdered = false; // No other value may be asked for.
   }
 
   async #fetchSequence(): Promise<void> {
-    this.#note(this.#sequenceKey, await this.#askForSequence());
-  }
-
-  #askForSequence(): Promise<Validators | undefined> {
-    const { signal } = this.#options;
-    return new HttpValue(this.#sender, this.#sequenceKey, { signal })
-      .validators();
+    await validatorsAt(this.#client, this.#sequenceKey, this.#options);
   }
 
   #note(key: StoreKey, value: Validators | undefined): void {
@@ -249,18 +215,13 @@ class Attempt implements Snapshot {
     );
   }
 
-  /**
-   * Checks whether the values that the task has read are of one write.
-   *
-   * @param hasSequence Whether writers remove the sequence part first, and store it last.
-   * @param aged A sequence part that is old enough, whatever its date says.
-   */
-  async check(hasSequence: boolean, aged?: Validators): Promise<Finding> {
-    if (this.#isContradictory) return "mixed";
+  /** Checks whether the values that the task has read are of one write. */
+  async check(): Promise<Finding> {
     const key = this.#sequenceKey;
     if (this.#seen.size === 0 && this.#hasUnreadVersions) {
       await this.#fetchSequence();
     }
+    if (this.#isContradictory) return "mixed";
     const values = [...this.#seen.values()];
     const isOne = values.length < 2 &&
       (!this.#hasUnreadVersions || this.#seen.has(key));
@@ -269,23 +230,26 @@ class Attempt implements Snapshot {
     }
     if (!areAllPresent(values)) {
       // A task that does not read the sequence part cannot see that it is missing.
-      const isHidden = hasSequence && this.#seen.get(key) === undefined &&
+      const isHidden = this.#hasSequence && this.sequence === undefined &&
         this.#sequenceRequest === undefined;
       return isHidden ? "mixed" : "incomplete";
     }
     const generations = new Set(values.map(({ generation }) => generation));
     if (generations.size > 1) return "mixed";
     const hasGenerations = values[0]!.generation !== undefined;
-    this.#sender.asksTogether = hasGenerations || !values.some(tellsVersion);
+    this.#client.asksTogether = hasGenerations || !values.some(tellsVersion);
     // Where a bucket tells no generations, no more can be learned.
-    if (this.#sender.asksTogether || !hasSequence) return "consistent";
+    if (this.#client.asksTogether || !this.#hasSequence) return "consistent";
     if (!this.#isOrdered) return "unordered";
-    const sequence = this.#seen.get(key)!;
+    const sequence = this.sequence!;
     if (!tellsVersion(sequence)) return "consistent";
-    const isAged = aged !== undefined && isSameValue(aged, sequence);
-    if (timeToAge(sequence) > 0 && !isAged) return "too young";
-    const again = await this.#askForSequence();
-    return isSameValue(sequence, again) ? "consistent" : "mixed";
+    const isAged = timeToAge(sequence) === 0 ||
+      // It was waited for, whatever the date says.
+      this.#previous?.sequence &&
+        isSameValue(this.#previous.sequence, sequence);
+    if (!isAged) return "mixed";
+    await this.#fetchSequence();
+    return this.#isContradictory ? "mixed" : "consistent";
   }
 
   /** What is known of the sequence part. */
@@ -322,4 +286,215 @@ function areAllPresent(
   values: (Validators | undefined)[],
 ): values is Validators[] {
   return !values.includes(undefined);
+}
+
+/**
+ * The header with the identifier of the write that a value belongs to. Object stores send
+ * it back as metadata of the object.
+ */
+export const GENERATION_HEADER = "x-amz-meta-zarr-parts-generation";
+
+/** A later value may have the same `Last-Modified` as one that is younger, in milliseconds. */
+const LEAST_AGE = 2000;
+
+/** What the headers of a response tell about its value. */
+interface Validators {
+  /** The write that the value belongs to. */
+  readonly generation: string | undefined;
+  /** The entity tag. Weak ones count as strong ones, since they only tell values apart. */
+  readonly etag: string | undefined;
+  /** `Last-Modified`, in milliseconds since 1970. */
+  readonly modified: number | undefined;
+  /** The length of the value in bytes, if `Content-Range` tells it. */
+  readonly size: number | undefined;
+  /**
+   * The time from `Last-Modified` to `Date` in milliseconds, if the server tells both and no
+   * generation.
+   */
+  readonly age: number | undefined;
+}
+
+function validatorsOf({ headers, contentRange }: HttpResponse): Validators {
+  const dateOf = (name: string) => {
+    const date = Date.parse(headers.get(name) ?? "");
+    return Number.isNaN(date) ? undefined : date;
+  };
+  const generation = headers.get(GENERATION_HEADER) ?? undefined;
+  const modified = dateOf("last-modified");
+  const served = dateOf("date");
+  return {
+    generation,
+    // Servers mark the tags of compressed responses as weak, or add to them.
+    etag: headers.get("etag")?.replace(/^W\//, "")
+      .replace(/[-;]+(gzip|br|zstd|deflate)"$/, '"'),
+    modified,
+    size: contentRange.size,
+    age: generation === undefined && modified !== undefined &&
+        served !== undefined
+      ? served - modified
+      : undefined,
+  };
+}
+
+/** Asks what the headers of a value tell. */
+async function validatorsAt(
+  client: HttpClient,
+  key: StoreKey,
+  options: SendOptions,
+): Promise<Validators | undefined> {
+  const response = await new HttpValue(client, key, {
+    ...options,
+    revalidate: true,
+  }).head((response) => tellsVersion(validatorsOf(response)));
+  return response && validatorsOf(response);
+}
+
+/**
+ * The time in milliseconds until a value is old enough. None for one of the future, whose
+ * writer has another clock.
+ */
+function timeToAge(value: Validators | undefined): number {
+  const age = value?.age ?? LEAST_AGE;
+  return age < 0 ? 0 : Math.max(0, LEAST_AGE - age);
+}
+
+/** Whether a later value may have the same headers. */
+function isYoung(value: Validators | undefined): boolean {
+  return value?.age !== undefined && value.age < LEAST_AGE;
+}
+
+/** Whether a response tells enough to tell later values apart from this one. */
+function tellsVersion({ generation, etag, modified }: Validators): boolean {
+  return (generation ?? etag ?? modified) !== undefined;
+}
+
+/** Whether nothing tells apart two responses to requests for one key. */
+function isSameValue(
+  a: Validators | undefined,
+  b: Validators | undefined,
+): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  return a.generation === b.generation &&
+    (a.generation !== undefined ||
+      (["etag", "modified", "size"] as const).every((name) =>
+        a[name] === undefined || b[name] === undefined || a[name] === b[name]
+      ));
+}
+
+/**
+ * The version of a value over HTTP. If the snapshot did not read the value, the first
+ * response that is of the same write completes the version.
+ */
+class HttpVersion implements StoreVersion {
+  /** The key of the value. */
+  readonly key: StoreKey;
+  readonly #seen: ReadonlyMap<StoreKey, Validators | undefined>;
+  /** The key of the sequence part, which is the same as long as all values are. */
+  readonly #sequenceKey: StoreKey;
+  #completed: Validators | undefined;
+
+  /** @param seen What responses have told about the values of a snapshot. */
+  constructor(
+    key: StoreKey,
+    seen: ReadonlyMap<StoreKey, Validators | undefined>,
+    sequenceKey: StoreKey,
+  ) {
+    this.key = key;
+    this.#seen = seen;
+    this.#sequenceKey = sequenceKey;
+  }
+
+  /** Whether each value of the snapshot can be told apart from all later ones. */
+  get isLasting(): boolean {
+    return !Array.from(this.#seen.values()).some(isYoung);
+  }
+
+  get size(): number | undefined {
+    return this.#value?.size;
+  }
+
+  get tag(): string | undefined {
+    const value = this.#value;
+    if (value?.generation !== undefined) return value.generation;
+    return value === undefined || isYoung(value) || !tellsVersion(value)
+      ? undefined
+      : `${value.etag?.slice(1, -1) ?? ""}-${value.modified ?? ""}`;
+  }
+
+  get modified(): number | undefined {
+    return this.#value?.modified;
+  }
+
+  release(): void {}
+
+  get #value(): Validators | undefined {
+    return this.#completed ?? this.#seen.get(this.key);
+  }
+
+  /** Whether a response is about another version, as far as it tells. */
+  isOther(value: Validators): boolean {
+    const expected = this.#value ?? this.#sequence;
+    return expected?.generation !== value.generation ||
+      this.#value !== undefined && !isSameValue(this.#value, value);
+  }
+
+  /** Takes a value that is not another one, if it is of the same write as the snapshot. */
+  async complete(
+    value: Validators,
+    client: HttpClient,
+    options: SendOptions,
+  ): Promise<boolean> {
+    const sequence = this.#sequence!;
+    if (this.#value === undefined) {
+      if (timeToAge(sequence) > 0) {
+        // The next snapshot then finds a sequence part that is old enough.
+        await pause(timeToAge(sequence), options.signal);
+        return false;
+      }
+      const isKnown = sequence.generation !== undefined ||
+        !tellsVersion(sequence) || !this.#seen.has(this.#sequenceKey);
+      const again = isKnown
+        ? sequence
+        : await validatorsAt(client, this.#sequenceKey, options);
+      if (!isSameValue(sequence, again)) return false;
+      this.#completed ??= value;
+    }
+    return !this.isOther(value);
+  }
+
+  /** The sequence part, or another value of the same write if generations tell so. */
+  get #sequence(): Validators | undefined {
+    const [any] = this.#seen.values();
+    return this.#seen.get(this.#sequenceKey) ?? any;
+  }
+}
+
+/** Thrown if a response is about another version of a value. */
+class OtherVersionError extends Error {}
+
+/** Fetches a range of one version of a value; returns `undefined` if the key has another version by now. */
+export async function readVersion(
+  version: StoreVersion,
+  client: HttpClient,
+  key: StoreKey,
+  range: ByteRange,
+  { signal }: StoreOptions = {},
+): Promise<Uint8Array | undefined> {
+  if (!(version instanceof HttpVersion) || version.key !== key) return;
+  const options = signal ? { signal } : {};
+  let found: Validators | undefined;
+  const observe: Observer = (_, response) => {
+    if (response && !response.isOk) return;
+    found = response && validatorsOf(response);
+    if (!found || version.isOther(found)) throw new OtherVersionError();
+  };
+  try {
+    const value = new HttpValue(client, key, { ...options, observe });
+    const bytes = await value.range(range);
+    const isThis = found && await version.complete(found, client, options);
+    return isThis ? bytes : undefined;
+  } catch (error) {
+    if (error instanceof OtherVersionError) return undefined;
+    throw error;
+  }
 }

@@ -8,8 +8,7 @@ import type {
   StoreVersion,
 } from "../store.ts";
 import { HttpClient, type HttpStoreOptions } from "./http_client.ts";
-import { readSnapshot } from "./http_snapshot.ts";
-import { readVersion } from "./http_values.ts";
+import { readSnapshot, readVersion } from "./http_snapshot.ts";
 
 /**
  * A read-only store over HTTP. The value of key `/c/0/1` is at `c/0/1` below the

@@ -1,10 +1,11 @@
 import type {
+  HttpClient,
   HttpResponse,
+  Observer,
   RequestOptions,
-  RequestSender,
 } from "../http/http_client.ts";
 import { StatusError, xmlText } from "../http/http_failures.ts";
-import { GENERATION_HEADER } from "../http/http_values.ts";
+import { GENERATION_HEADER } from "../http/http_snapshot.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
 import { probeName } from "../store_key.ts";
 import { type Bucket, encodeText } from "./bucket.ts";
@@ -42,7 +43,7 @@ const TEMPORARY: Readonly<Record<string, number>> = {
  * @param statuses The expected statuses, beside 404 for requests without a body.
  */
 export async function ask(
-  requests: RequestSender,
+  requests: HttpClient,
   key: StoreKey,
   statuses: readonly number[],
   init: RequestOptions,
@@ -84,7 +85,7 @@ const CONFLICT: readonly number[] = [409, 412];
  * @throws {ConflictError} If a condition does not hold.
  */
 export async function putObject(
-  requests: RequestSender,
+  requests: HttpClient,
   key: StoreKey,
   bytes: Uint8Array,
   headers: ExtraHeaders,
@@ -111,7 +112,7 @@ export async function putObject(
  * @throws {ConflictError} If a condition does not hold.
  */
 export async function deleteObject(
-  requests: RequestSender,
+  requests: HttpClient,
   key: StoreKey,
   headers: ExtraHeaders = {},
   options: StoreOptions = {},
@@ -147,7 +148,7 @@ export const ABSENT: ObjectTag = { tag: "-", earlier: [] };
 
 /** Asks for the tag of an object. */
 export async function tagOf(
-  requests: RequestSender,
+  requests: HttpClient,
   key: StoreKey,
   options: StoreOptions = {},
 ): Promise<ObjectTag> {
@@ -179,35 +180,13 @@ export function etagIn(headers: Headers, key: StoreKey): string {
   );
 }
 
-/** Sends requests to read, and notes the tags of the objects. */
-export class TagNotes implements RequestSender {
-  readonly #requests: RequestSender;
+/** Notes the tags of the objects in the answers to requests that read. */
+export class TagNotes {
   /** The tags of the objects that were read. */
   tags = new Map<StoreKey, ObjectTag>();
 
-  constructor(requests: RequestSender) {
-    this.#requests = requests;
-  }
-
-  async send<T = HttpResponse>(
-    key: StoreKey,
-    options: StoreOptions,
-    statuses: readonly number[],
-    init?: RequestOptions,
-    read = (response: HttpResponse) => Promise.resolve(response as T),
-  ): Promise<T | undefined> {
-    const { tags } = this;
-    let isAbsent = true;
-    const note = (response: HttpResponse) => {
-      isAbsent = false;
-      if (response.status < 300) tags.set(key, tagIn(response.headers, key));
-      return read(response);
-    };
-    const result = await this.#requests
-      .send(key, options, statuses, init, note);
-    if (isAbsent) tags.set(key, ABSENT);
-    return result;
-  }
+  readonly observe: Observer = (key, response) =>
+    void this.tags.set(key, response ? tagIn(response.headers, key) : ABSENT);
 }
 
 /**
@@ -262,7 +241,7 @@ const MOST_PROBES = 2;
 
 /** Finds out which conditions a service heeds, by an object that is removed again. */
 export async function probeConditions(
-  requests: RequestSender,
+  requests: HttpClient,
   options: StoreOptions = {},
 ): Promise<Conditions> {
   for (let probes = 1;; probes++) {
@@ -272,7 +251,7 @@ export async function probeConditions(
 }
 
 async function probeOnce(
-  requests: RequestSender,
+  requests: HttpClient,
   options: StoreOptions,
 ): Promise<Conditions> {
   const key: StoreKey = `/${probeName()}`;

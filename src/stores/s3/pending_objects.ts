@@ -115,9 +115,12 @@ export class PendingObjects implements PendingValues {
     const { bucket, keys, name, base, options } = this.#target;
     const [key] = keys as [StoreKey];
     await repeatOnConflict(name, check ? options : undefined, async () => {
-      const notes = new TagNotes(bucket.objects);
-      if (check) await readSnapshot(notes, keys, check, options, ALONE);
-      const condition = conditionOf(base ?? notes.tags.get(key));
+      const { tags, observe } = new TagNotes();
+      if (check) {
+        const alone = { ...options, ...ALONE, observe };
+        await readSnapshot(bucket.objects, keys, check, alone);
+      }
+      const condition = conditionOf(base ?? tags.get(key));
       await this.#storeOne(upload, key, condition);
     });
   }
@@ -202,14 +205,15 @@ export class PendingObjects implements PendingValues {
   ): Promise<ObjectTag> {
     const { bucket, keys, name, options } = this.#target;
     const [first] = keys as [StoreKey];
-    const notes = new TagNotes(bucket.objects);
+    const { tags, observe } = new TagNotes();
     const run = async (values: Snapshot) => {
       const size = await values.size(first);
       // A chunk without its first object has no bytes that a check could keep.
       if (size !== undefined) await check(knowing(values, first, size));
     };
-    await readSnapshot(notes, keys, run, { ...options, name }, ALONE);
-    return notes.tags.get(first)!;
+    const alone = { ...options, ...ALONE, name, observe };
+    await readSnapshot(bucket.objects, keys, run, alone);
+    return tags.get(first)!;
   }
 
   /** Keeps the bytes of objects, and sends them to uploads. */

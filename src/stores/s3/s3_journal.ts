@@ -1,6 +1,6 @@
 import { PendingWriteError } from "../../errors/mod.ts";
 import { decodeBase64 } from "../../runtime/mod.ts";
-import type { RequestSender } from "../http/http_client.ts";
+import type { HttpClient } from "../http/http_client.ts";
 import { StatusError } from "../http/http_failures.ts";
 import type { RecoverOptions, Recovery } from "../recover.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
@@ -83,12 +83,12 @@ const PATIENCE = 5000;
  * removed.
  */
 export class Journal {
-  readonly #requests: RequestSender;
+  readonly #requests: HttpClient;
   readonly #key: StoreKey;
   readonly #conditions: Conditions;
 
   /** @param key The key of the journal, as `journalKey` returns it. */
-  constructor(requests: RequestSender, key: StoreKey, conditions: Conditions) {
+  constructor(requests: HttpClient, key: StoreKey, conditions: Conditions) {
     this.#requests = requests;
     this.#key = key;
     this.#conditions = conditions;
@@ -368,7 +368,7 @@ export async function journalKey(key: StoreKey): Promise<StoreKey> {
 
 /** Reads the journal under a key; `undefined` if there is none. */
 export async function findJournal(
-  requests: RequestSender,
+  requests: HttpClient,
   key: StoreKey,
   options: StoreOptions,
 ): Promise<FoundJournal | undefined> {
@@ -389,7 +389,7 @@ export function unknownJournalError(key: StoreKey): Error {
 }
 
 async function readObject(
-  requests: RequestSender,
+  requests: HttpClient,
   key: StoreKey,
 ): Promise<Uint8Array | undefined> {
   return await requests.send(
@@ -403,7 +403,7 @@ async function readObject(
 
 /** Whether the objects of a chunk are those that a record expects. The record is carried out only then. */
 async function isAsExpected(
-  requests: RequestSender,
+  requests: HttpClient,
   record: WriteRecord | RemovalRecord,
 ): Promise<boolean> {
   if ("removed" in record) {

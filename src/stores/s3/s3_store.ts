@@ -8,9 +8,8 @@ import type {
 } from "../backend.ts";
 import { BaseWritableStore } from "../base_store.ts";
 import { inspectAsString } from "../describe_store.ts";
-import type { RequestSender } from "../http/http_client.ts";
-import { readSnapshot } from "../http/http_snapshot.ts";
-import { readVersion } from "../http/http_values.ts";
+import type { HttpClient } from "../http/http_client.ts";
+import { readSnapshot, readVersion } from "../http/http_snapshot.ts";
 import { KeyLocks } from "../locks.ts";
 import type { RecoverOptions, Recovery } from "../recover.ts";
 import type {
@@ -105,7 +104,7 @@ export class S3Store extends BaseWritableStore {
     this.#probe = loadOnce(() => probeConditions(this.#objects, {}));
   }
 
-  get #objects(): RequestSender {
+  get #objects(): HttpClient {
     return this.#bucket.objects;
   }
 
@@ -115,7 +114,8 @@ export class S3Store extends BaseWritableStore {
     task: (values: Snapshot) => Promise<T>,
     options: ValuesOptions = {},
   ): Promise<T> {
-    return await readSnapshot(this.#objects, keys, task, options, {
+    return await readSnapshot(this.#objects, keys, task, {
+      ...options,
       isBeingWritten: async () => {
         const key = await journalKey(options.name ?? keys[0]!);
         const found = await findJournal(this.#objects, key, options);
@@ -265,12 +265,14 @@ export class S3Store extends BaseWritableStore {
   ): Promise<{ update: Update; base: () => Promise<ObjectTag> }> {
     const { name = keys[0]! } = options;
     const [first] = keys as [StoreKey];
-    const notes = new TagNotes(this.#objects);
+    const notes = new TagNotes();
     const run = (values: Snapshot) => {
       notes.tags = new Map(); // Answers to requests of an earlier run are noted no more.
       return change(values);
     };
-    const update = await readSnapshot(notes, keys, run, options, {
+    const update = await readSnapshot(this.#objects, keys, run, {
+      ...options,
+      observe: notes.observe,
       isBeingWritten: async () => {
         if (keys.length > 1) {
           await (await this.#journal(name, options)).help(options);

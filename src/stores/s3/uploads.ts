@@ -1,5 +1,5 @@
 import { copyBytes, joinBytes, pause } from "../../runtime/mod.ts";
-import type { RequestSender } from "../http/http_client.ts";
+import type { HttpClient } from "../http/http_client.ts";
 import { StatusError, xmlText } from "../http/http_failures.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
 import { encodeText } from "./bucket.ts";
@@ -25,7 +25,7 @@ const PIECES_OF_ONE_SIZE = 1000;
 
 /** Sends a value to a bucket piece by piece, so that only few pieces are in memory. */
 export class Upload {
-  readonly #requests: RequestSender;
+  readonly #requests: HttpClient;
   readonly #key: StoreKey;
   readonly #pieceSize: number;
   readonly #longest: number;
@@ -44,7 +44,7 @@ export class Upload {
    */
   constructor(
     { objects, pieceSize, longest = Infinity }: {
-      objects: RequestSender;
+      objects: HttpClient;
       pieceSize: number;
       longest?: number;
     },
@@ -157,7 +157,7 @@ export class Upload {
 
 /** Sends a value of one piece to an upload. */
 export async function uploadBytes(
-  requests: RequestSender,
+  requests: HttpClient,
   key: StoreKey,
   metadata: ExtraHeaders,
   bytes: Uint8Array,
@@ -197,7 +197,7 @@ const SPOILT_STATUSES: readonly number[] = [400, 405, 410, 411, 416, 500, 501];
  * @throws {ConflictError} If a condition does not hold.
  */
 export async function completeUpload(
-  requests: RequestSender,
+  requests: HttpClient,
   { key, id, pieces }: PreparedUpload,
   condition: ExtraHeaders = {},
   options: StoreOptions = {},
@@ -250,7 +250,7 @@ export async function completeUpload(
  * @returns Whether there was one.
  */
 export async function abortUpload(
-  requests: RequestSender,
+  requests: HttpClient,
   { key, id }: Pick<PreparedUpload, "key" | "id">,
 ): Promise<boolean> {
   const search = `?uploadId=${encodeText(id)}`;
@@ -273,7 +273,7 @@ const LONGEST_PAUSE = 2000;
  * @param isSettled Asks whether the object is stored, or further waiting useless.
  */
 export async function settleUpload(
-  requests: RequestSender,
+  requests: HttpClient,
   upload: Pick<PreparedUpload, "key" | "id">,
   completion: Completion,
   isSettled: () => Promise<boolean>,

@@ -262,7 +262,7 @@ function failure(status: number, code: string): Response {
 export function shortTimers(): Disposable {
   const { setTimeout } = globalThis;
   const replacement = (fire: () => void, milliseconds = 0) =>
-    milliseconds === 60_000 ? 0 : setTimeout(fire, 0);
+    milliseconds > 30_000 ? 0 : setTimeout(fire, 0);
   Object.assign(globalThis, { setTimeout: replacement });
   return {
     [Symbol.dispose]: () => void Object.assign(globalThis, { setTimeout }),
