@@ -20,7 +20,7 @@
  * @module
  */
 
-export type { FileRecoding, Share } from "./src/arrays/mod.ts";
+export type { FileRecoding } from "./src/arrays/mod.ts";
 export {
   type AdoptedArray,
   type AdoptedMismatch,

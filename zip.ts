@@ -33,7 +33,7 @@ export {
   ZipStore,
   type ZipStoreOptions,
 } from "./src/zip/mod.ts";
-export type { FileRecoding, Share } from "./src/arrays/mod.ts";
+export type { FileRecoding } from "./src/arrays/mod.ts";
 export {
   type AdoptedArray,
   type AdoptedMismatch,

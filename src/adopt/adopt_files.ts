@@ -2,11 +2,11 @@ import {
   ArrayChunks,
   arrayRoot,
   countOfGrid,
-  createArrayChunks,
   parseArray,
   readDocument,
   shardOf,
 } from "../arrays/mod.ts";
+import type { ChunkKeyEncoding } from "../chunk_key_encoding/mod.ts";
 import { describe, inDocument, MetadataError } from "../errors/mod.ts";
 import {
   type ArrayMetadata,
@@ -24,11 +24,10 @@ import {
   FILE_RECORD_SIZE,
   type ShardIndex,
   shardIndexSize,
-  type ShardLayout,
 } from "../shards/mod.ts";
 import {
   assertLinks,
-  assertWritable,
+  assertStoreKey,
   describeStore,
   isSameValue,
   readSize,
@@ -41,292 +40,218 @@ import {
   write,
   writeNew,
 } from "../stores/mod.ts";
-import {
-  encodeIndexPart,
-  INDEX_SUFFIX,
-  isAboutFile,
-  readAdopted,
-} from "./adopted_index.ts";
+import { encodeIndexPart, INDEX_SUFFIX } from "./adopted_index.ts";
 import type {
   AdoptedArray,
   AdoptionOptions,
   AdoptionReport,
 } from "./adoption_options.ts";
+import { notesOnGaps } from "./mosaic.ts";
 
 /** The number of files that are read or adopted at the same time. */
 export const FILES_AT_ONCE = 16;
 
-/** A file that becomes a shard of an array. */
-export interface FileToAdopt {
-  /** The grid coordinates of the shard. */
-  readonly coordinates: readonly number[];
-  /** The key of the file in the store. */
+/** A format of files that become the shards of arrays. `F` is what is read of a file. */
+export interface FileFormat<F> {
+  /** The ends of names by default, such as `.tiff` and `.tif`. */
+  readonly suffixes: readonly string[];
+  /** Whether arrays have the dimensions `y` and `x`, which file names number together. */
+  readonly isPicture: boolean;
+  /** Reads all that arrays of a file need, but no chunks. */
+  read(store: Store, key: StoreKey, options: StoreOptions): Promise<F>;
+  /** The names of the dimensions of an array of a file. */
+  dimensionsOf(file: F): readonly (string | null)[];
+  /**
+   * Puts files together to arrays.
+   *
+   * @throws {RangeError} If the files do not fit together.
+   */
+  compose(
+    files: readonly (F & PlacedFile)[],
+    placement: Placement & { readonly encoding: ChunkKeyEncoding },
+  ): Promise<ComposedArrays>;
+}
+
+/** A file and its grid coordinates. */
+export interface PlacedFile {
   readonly key: StoreKey;
+  /** The file in messages, such as `File "/c/0/1.tiff"`. */
+  readonly name: string;
+  readonly coordinates: readonly number[];
+}
+
+/** Files, and what places them. */
+export interface FilesToAdopt {
+  readonly keys: readonly StoreKey[];
+  /** The chunk key encoding of the arrays. */
+  readonly encoding: ChunkKeyEncoding;
+  /** Places the files by the names of the dimensions of an array of the first one. */
+  place(dimensions: readonly (string | null)[]): Placement;
+}
+
+/** The places of files. */
+export interface Placement {
+  /** The grid coordinates of each file. */
+  readonly coordinates: readonly (readonly number[])[];
+  /** The number of new first dimensions along which each file is one element. */
+  readonly stack: number;
+  /** Names of the dimensions other than those of the files. */
+  readonly dimensionNames?: readonly (string | null)[] | undefined;
+}
+
+/** Arrays that files make, and the groups around them. */
+export interface ComposedArrays {
+  /** The arrays, with their paths from the path of the adoption. */
+  readonly arrays: readonly ComposedArray[];
+  /** The attributes of groups by their paths, the outermost group last. */
+  readonly groups?: ReadonlyMap<string, Record<string, unknown>>;
+  readonly notes: readonly string[];
+}
+
+/** An array of which each file is a shard. */
+export interface ComposedArray {
+  readonly path: string;
+  readonly metadata: ArrayMetadata;
+  readonly shards: readonly AdoptedShard[];
+}
+
+/** A file as a shard. */
+export interface AdoptedShard {
+  readonly key: StoreKey;
+  readonly coordinates: readonly number[];
   /** The length of the file in bytes. */
   readonly size: number;
   /** The extents of its inner chunks. */
   readonly index: ShardIndex;
-  /** The number of the contents that the index describes, such as pages, for the record in the index. Defaults to 0. */
-  readonly contents?: number;
+  /** The number of the contents that the index describes, such as pages. */
+  readonly contents: number;
 }
 
-/** Options of {@linkcode adoptFiles}. */
-export interface AdoptFilesOptions extends AdoptionOptions {
-  /** Notes for the report. */
-  readonly notes?: readonly string[] | undefined;
-  /** All files of the array, if `files` are those of a share. */
-  readonly all?:
-    | readonly Pick<FileToAdopt, "coordinates" | "key">[]
-    | undefined;
-  /** Called after each index that is written or checked. */
-  readonly onStep?: (() => void) | undefined;
+/** Arrays of adopted files, with their paths from the path of the adoption. */
+export interface AdoptedArrays {
+  readonly arrays: readonly (AdoptedArray & { readonly path: string })[];
+  /** The attributes of groups by their paths. */
+  readonly groups: NonNullable<ComposedArrays["groups"]>;
+  readonly notes: readonly string[];
 }
 
 /**
- * Makes an array of files: writes an index beside each file, and then `zarr.json`. The
- * files are not changed. After a failure, the new indexes are removed again.
+ * Makes arrays of files: reads each file once, places the files, puts them together, writes
+ * an index beside each file, and then each `zarr.json`. The files are not changed. After a
+ * failure, the new indexes are removed again.
  *
- * @param metadata The metadata of the array, with one shard a file and the parts of
- * `adoptedParts`.
  * @throws {MetadataError} If there is a node or another index already, without
  * `overwrite`.
- * @throws {RangeError} If two files have the same coordinates, or a file's key is not
- * that of its chunk, without `link`.
+ * @throws {RangeError} If files do not fit together, two of them have the same coordinates,
+ * or the key of one is not that of its chunk, without `link`.
  * @throws {TypeError} If the store is read-only, or cannot link where it has to.
  * @throws {DamageError} If inner chunks of a file overlap, without being the same bytes.
- * @throws {Error} If `finish` is set, and a file lacks its index.
  */
-export async function adoptFiles(
+export async function adoptFiles<F>(
   store: Store,
   path: string,
-  metadata: ArrayMetadata,
-  files: readonly FileToAdopt[],
-  options: AdoptFilesOptions,
-): Promise<AdoptedArray> {
-  const { notes = [], onStep = () => {} } = options;
-  const planned = await planAdoption(store, path, metadata, files, options);
-  const [report] = await writeAdoption(store, path, [planned], options, onStep);
-  return { chunks: planned.chunks, report: { ...report!, notes } };
-}
-
-/** An adoption that was checked, and of which nothing is written yet. */
-export interface PlannedAdoption {
-  readonly path: string;
-  readonly chunks: ArrayChunks;
-  readonly document: StoreKey;
-  /** Whether the store has a document of the array. */
-  readonly hasDocument: boolean;
-  readonly layout: ShardLayout;
-  readonly files: readonly FileToAdopt[];
-  readonly placed: readonly PlacedFile[];
-  /** All files of the array, if `files` are those of a share. */
-  readonly all: readonly Pick<FileToAdopt, "coordinates" | "key">[];
-}
-
-/** The document of a group that is not written yet. */
-export interface PlannedGroup {
-  readonly document: StoreKey;
-  readonly bytes: Uint8Array;
-  /** Whether the store has a document of the group. */
-  readonly hasDocument: boolean;
-}
-
-/**
- * Checks all that can be checked before files are adopted as one array.
- *
- * @param options `isLevel`: whether the store may have the document of the array already,
- * with the same bytes, as a killed adoption of several arrays leaves it.
- */
-export async function planAdoption(
-  store: Store,
-  path: string,
-  metadata: ArrayMetadata,
-  files: readonly FileToAdopt[],
-  { link = false, overwrite = false, all = files, isLevel = false, signal }:
-    & AdoptFilesOptions
-    & { readonly isLevel?: boolean },
-): Promise<PlannedAdoption> {
+  format: FileFormat<F>,
+  files: FilesToAdopt,
+  options: AdoptionOptions,
+): Promise<AdoptedArrays> {
+  const { signal, dryRun = false, onProgress } = options;
   const storeOptions: StoreOptions = signal ? { signal } : {};
-  const document: StoreKey = `${arrayRoot(path)}/zarr.json`;
-  assertWritable(store, document);
-  const array = parseArray(metadata, { isNew: true });
-  const chunks = new ArrayChunks(store, path, array);
-  const { layout } = shardOf(array);
-  assertKeys(store, chunks, all, link);
-  for (const { index, key, size } of files) {
-    assertExtents(index, layout, size + shardIndexSize(layout), key);
+  const { keys, encoding } = files;
+  const root = arrayRoot(path);
+  if (keys.length === 0) throw new RangeError("Expected files, found none");
+  const progress = { done: 0, total: keys.length * (dryRun ? 1 : 2) };
+  const onStep = () => {
+    progress.done++;
+    onProgress?.({ ...progress });
+  };
+  const read = await mapConcurrently(keys, FILES_AT_ONCE, async (key) => {
+    assertStoreKey(key);
+    const file = await format.read(store, key, storeOptions);
+    onStep();
+    return file;
+  }, signal);
+  const placement = files.place(format.dimensionsOf(read[0]!));
+  const placed = read.map((file, i) => ({
+    ...file,
+    key: keys[i]!,
+    name: `File ${describe(keys[i]!)}`,
+    coordinates: placement.coordinates[i]!,
+  }));
+  for (const file of placed) {
+    assertCoordinates(file, format.dimensionsOf(file), placement);
   }
-  const placed = placeFiles(chunks, layout, files);
-  const hasDocument =
-    await readSize(store, document, storeOptions) !== undefined;
-  if (!overwrite) {
-    const isSame = isLevel && hasDocument && isSameBytes(
-      await readDocument(store, document, storeOptions) ?? new Uint8Array(),
-      formatZarrJson(array.metadata),
-    );
-    if (hasDocument && !isSame) refuse(store, document, document);
-    await assertNew(store, document, placed, storeOptions);
-  } else if (isLevel && hasDocument) {
-    await assertKind(store, document, "array", storeOptions);
+  const { arrays, groups = new Map(), notes } = await format
+    .compose(placed, { ...placement, encoding });
+  if (!dryRun) progress.total = keys.length * (1 + arrays.length);
+  const writer = new AdoptionWriter(store, options);
+  const reports: (AdoptedArray & { path: string })[] = [];
+  const documents: NewDocument[] = [];
+  for (const { path, metadata, shards } of arrays) {
+    const array = await writer.addArray(root + path, metadata, shards);
+    documents.push({
+      key: documentAt(root + path),
+      bytes: formatZarrJson(array.chunks.metadata),
+    });
+    reports.push({ path: path.slice(1), ...array });
   }
+  for (const [path, attributes] of groups) {
+    documents.push({
+      key: documentAt(root + path),
+      bytes: formatZarrJson({ zarr_format: 3, node_type: "group", attributes }),
+    });
+  }
+  await writer.addDocuments(documents);
+  if (!dryRun) await writer.write(root.slice(1), onStep);
   return {
-    path,
-    chunks,
-    document,
-    hasDocument,
-    layout,
-    files,
-    placed,
-    all,
+    arrays: reports,
+    groups,
+    notes: [...notesOnGaps(placed), ...notes],
   };
 }
 
-/** The counts of an adopted array. */
-type AdoptionCounts = Omit<AdoptionReport, "notes">;
-
-/**
- * Writes the indexes of planned adoptions, then the documents of their arrays. After a
- * failure, what is new is removed again.
- *
- * @param path The path of the array, or of the group of all arrays.
- * @param onStep Called after each index that is written or checked.
- * @param groups The groups whose documents are written after those of the arrays, the
- * outermost one last.
- * @returns The counts of each array.
- */
-export async function writeAdoption(
-  store: Store,
-  path: string,
-  planned: readonly PlannedAdoption[],
-  options: AdoptionOptions,
-  onStep: () => void,
-  groups: readonly PlannedGroup[] = [],
-): Promise<AdoptionCounts[]> {
-  const { overwrite = false, finish, share, signal } = options;
-  const storeOptions: StoreOptions = signal ? { signal } : {};
-  const indexes = planned.map(({ files }) => files.map(({ index }) => index));
-  if (!options.dryRun) {
-    const canRecover =
-      typeof (store as { recover?: unknown }).recover === "function";
-    // Removes temporary files of killed runs. For shares, the run that finishes their work does it.
-    if (canRecover && share === undefined) {
-      await recover(store, { path: arrayRoot(path).slice(1), ...storeOptions });
-    }
-    const added: StoreKey[] = [];
-    try {
-      for (const [i, { chunks, placed, all }] of planned.entries()) {
-        if (finish) {
-          const found = await assertAdopted(
-            chunks,
-            store,
-            all,
-            onStep,
-            options,
-          );
-          indexes[i]!.push(...found);
-        }
-        await runConcurrently(placed, FILES_AT_ONCE, async (file) => {
-          await writeIndex(store, file, overwrite, added, storeOptions);
-          onStep();
-        }, signal);
-      }
-      for (const { path, chunks, document, hasDocument } of planned) {
-        if (share !== undefined || hasDocument && !overwrite) continue;
-        const { metadata } = chunks;
-        if (overwrite) {
-          await write(store, document, formatZarrJson(metadata), storeOptions);
-        } else await createArrayChunks(store, path, metadata, storeOptions);
-        if (!hasDocument) added.push(document);
-      }
-      for (const { document, bytes, hasDocument } of groups) {
-        if (share !== undefined || hasDocument && !overwrite) continue;
-        if (overwrite) await write(store, document, bytes, storeOptions);
-        else if (!await writeNew(store, document, bytes, storeOptions)) {
-          refuse(store, document, document);
-        }
-        if (!hasDocument) added.push(document);
-      }
-    } catch (error) {
-      // Documents are removed before the indexes and files that they need.
-      for (const key of added.reverse()) {
-        await remove(store, key).catch(() => {});
-      }
-      throw error;
-    }
-  }
-  return planned.map(({ chunks, layout, all }, i) => ({
-    files: indexes[i]!.length,
-    missingFiles: countOfGrid(chunks.gridShape) - all.length,
-    innerChunks: indexes[i]!.reduce(
-      (sum, index) => sum + index.filter((entry) => entry).length,
-      0,
-    ),
-    indexBytes: indexes[i]!.length *
-      (FILE_RECORD_SIZE + shardIndexSize(layout)),
-  }));
+/** Makes one array of files, as {@linkcode adoptFiles} does. */
+export async function adoptArray<F>(
+  ...args: Parameters<typeof adoptFiles<F>>
+): Promise<AdoptedArray> {
+  const { arrays: [array], notes } = await adoptFiles(...args);
+  const { chunks, report } = array!;
+  return { chunks, report: { ...report, notes } };
 }
 
-/** Links a file and writes its index. A new key is added to `added` before the key is written. */
-async function writeIndex(
-  store: Store,
-  { key, chunkKey, partKey, encodePart }: PlacedFile,
-  overwrite: boolean,
-  added: StoreKey[],
-  options: StoreOptions,
-): Promise<void> {
-  if (key !== chunkKey) {
-    assertLinks(store);
-    const isNew = await readSize(store, chunkKey, options) === undefined;
-    await store.link(key, chunkKey, options);
-    if (isNew) added.push(chunkKey);
-  }
-  const isNew = !overwrite &&
-    await readSize(store, partKey, options) === undefined;
-  if (isNew) added.push(partKey);
-  if (isNew || overwrite) {
-    await write(store, partKey, encodePart(), options);
-  }
+/** The key of the document of a node. */
+function documentAt(root: string): StoreKey {
+  return `${root}/zarr.json` as StoreKey;
 }
 
-/** The number of files without an index that a message names. */
-const MOST_NAMED = 3;
+/** Refuses coordinates of another number than there are dimensions. */
+function assertCoordinates(
+  { name, coordinates }: PlacedFile,
+  dimensions: readonly (string | null)[],
+  { stack }: Placement,
+): void {
+  if (coordinates.length === stack + dimensions.length) return;
+  const isStack = stack === 0 && coordinates.length > dimensions.length;
+  throw new RangeError(
+    `${name} is at ${
+      describe(coordinates)
+    }, where an array of it has the dimensions ${describe(dimensions)}${
+      stack > 0 ? ` after ${stack} of a stack` : ""
+    }: give one coordinate for each${
+      isStack
+        ? ", or set stack: true for a new first dimension, or stack to the number of new ones"
+        : ""
+    }`,
+  );
+}
 
-/** Returns the indexes of all files. Refuses files without one, or with one that was made for another file. */
-async function assertAdopted(
-  chunks: ArrayChunks,
-  store: Store,
-  files: readonly Pick<FileToAdopt, "coordinates" | "key">[],
-  onStep: () => void,
-  { signal }: StoreOptions,
-): Promise<ShardIndex[]> {
-  const wrong: string[] = [];
-  const indexes = await mapConcurrently(
-    files,
-    FILES_AT_ONCE,
-    async ({ coordinates, key }) => {
-      try {
-        const options = signal ? { signal } : {};
-        const found = await readAdopted(store, chunks, coordinates, options);
-        onStep();
-        if (found !== undefined) return found.index;
-        wrong.push(`${describe(key)}: it does not have the key of its chunk`);
-      } catch (error) {
-        if (!isAboutFile(error)) throw error;
-        wrong.push(`${describe(key)}: ${(error as Error).message}`);
-      }
-    },
-    signal,
-  );
-  if (wrong.length === 0) return indexes as ShardIndex[];
-  throw new Error(
-    `Cannot finish the adoption: ${wrong.length} of ${files.length} files have no index of this array, such as ${
-      wrong.slice(0, MOST_NAMED).join("; ")
-    }; run the shares again, or adopt all files at once`,
-  );
+/** A document that is written at the end. */
+interface NewDocument {
+  readonly key: StoreKey;
+  readonly bytes: Uint8Array;
 }
 
 /** A file with the key of its chunk, and the part that is stored beside the file. */
-interface PlacedFile {
+interface ShardToWrite {
   readonly key: StoreKey;
   readonly chunkKey: StoreKey;
   readonly partKey: StoreKey;
@@ -334,36 +259,150 @@ interface PlacedFile {
   encodePart(): Uint8Array;
 }
 
-/** Gives files the keys of their chunks. */
-function placeFiles(
-  chunks: ArrayChunks,
-  layout: ShardLayout,
-  files: readonly FileToAdopt[],
-): PlacedFile[] {
-  return files.map(({ coordinates, key, size, index, contents = 0 }) => {
-    const chunkKey = chunks.key(coordinates);
-    const encodePart = () => encodeIndexPart({ size, contents }, index, layout);
-    return { key, chunkKey, partKey: `${chunkKey}${INDEX_SUFFIX}`, encodePart };
-  });
-}
+/** Checks all that is to be written, and writes it then. */
+class AdoptionWriter {
+  readonly #store: Store;
+  readonly #link: boolean;
+  readonly #overwrite: boolean;
+  readonly #options: StoreOptions;
+  readonly #shards: ShardToWrite[] = [];
+  readonly #documents: (NewDocument & { readonly exists: boolean })[] = [];
+  /** The keys that are new, in the order in which they were written. */
+  readonly #added: StoreKey[] = [];
 
-/**
- * Refuses files that share a chunk, or have other keys than their chunks.
- *
- * @throws {RangeError} If two files have the same coordinates, or a file's key is not
- * that of its chunk, without `link`.
- * @throws {TypeError} If the store cannot link where it has to.
- */
-function assertKeys(
-  store: Store,
-  chunks: ArrayChunks,
-  files: readonly Pick<FileToAdopt, "coordinates" | "key">[],
-  link: boolean,
-): void {
-  const seen = new Map<StoreKey, StoreKey>();
-  for (const { key, coordinates } of files) {
-    const chunkKey = chunks.key(coordinates);
-    const other = seen.get(chunkKey);
+  constructor(
+    store: Store,
+    { link = false, overwrite = false, signal }: AdoptionOptions,
+  ) {
+    this.#store = store;
+    this.#link = link;
+    this.#overwrite = overwrite;
+    this.#options = signal ? { signal } : {};
+  }
+
+  /** Checks the shards of an array, and reports them. */
+  async addArray(
+    root: string,
+    metadata: ArrayMetadata,
+    shards: readonly AdoptedShard[],
+  ): Promise<{ chunks: ArrayChunks; report: AdoptionReport }> {
+    const array = parseArray(metadata, { isNew: true });
+    const chunks = new ArrayChunks(this.#store, root.slice(1), array);
+    const { layout } = shardOf(array);
+    const indexSize = shardIndexSize(layout);
+    const byChunk = new Map<StoreKey, ShardToWrite>();
+    for (const { key, coordinates, size, index, contents } of shards) {
+      const chunkKey = chunks.key(coordinates);
+      this.#assertKey(key, chunkKey, coordinates, byChunk.get(chunkKey)?.key);
+      assertExtents(index, layout, size + indexSize, key);
+      byChunk.set(chunkKey, {
+        key,
+        chunkKey,
+        partKey: `${chunkKey}${INDEX_SUFFIX}`,
+        encodePart: () => encodeIndexPart({ size, contents }, index, layout),
+      });
+    }
+    const toWrite = [...byChunk.values()];
+    if (!this.#overwrite) {
+      const { signal } = this.#options;
+      await runConcurrently(
+        toWrite,
+        FILES_AT_ONCE,
+        (shard) => this.#assertNew(shard),
+        signal,
+      );
+    }
+    this.#shards.push(...toWrite);
+    const report = {
+      files: shards.length,
+      missingFiles: countOfGrid(chunks.gridShape) - shards.length,
+      innerChunks: shards.reduce(
+        (sum, { index }) => sum + index.filter((entry) => entry).length,
+        0,
+      ),
+      indexBytes: shards.length * (FILE_RECORD_SIZE + indexSize),
+      notes: [],
+    };
+    return { chunks, report };
+  }
+
+  /**
+   * Checks documents. All but the last one may exist with the same bytes, as a killed
+   * adoption leaves them.
+   */
+  async addDocuments(documents: readonly NewDocument[]): Promise<void> {
+    for (const document of documents) {
+      const { key, bytes } = document;
+      const found = await readDocument(this.#store, key, this.#options);
+      const isKept = found !== undefined && document !== documents.at(-1) &&
+        isSameBytes(found, bytes);
+      if (found !== undefined && !isKept && !this.#overwrite) this.#refuse(key);
+      if (found && documents.length > 1) this.#assertKind(key, found, bytes);
+      this.#documents.push({ ...document, exists: found !== undefined });
+    }
+  }
+
+  /** Writes the indexes, then the documents. After a failure, what is new is removed again. */
+  async write(path: string, onStep: () => void): Promise<void> {
+    const { signal } = this.#options;
+    const canRecover =
+      typeof (this.#store as { recover?: unknown }).recover === "function";
+    if (canRecover) await recover(this.#store, { path, ...this.#options });
+    try {
+      await runConcurrently(this.#shards, FILES_AT_ONCE, async (shard) => {
+        await this.#writeIndex(shard);
+        onStep();
+      }, signal);
+      for (const document of this.#documents) {
+        await this.#writeDocument(document);
+      }
+    } catch (error) {
+      // Documents are removed before the indexes and files that they need.
+      for (const key of this.#added.reverse()) {
+        await remove(this.#store, key).catch(() => {});
+      }
+      throw error;
+    }
+  }
+
+  /** Links a file and writes its index. A new key is noted before it is written. */
+  async #writeIndex(shard: ShardToWrite): Promise<void> {
+    const { key, chunkKey, partKey } = shard;
+    const store = this.#store;
+    if (key !== chunkKey) {
+      assertLinks(store);
+      if (!await this.#exists(chunkKey)) this.#added.push(chunkKey);
+      await store.link(key, chunkKey, this.#options);
+    }
+    const isNew = !this.#overwrite && !await this.#exists(partKey);
+    if (isNew) this.#added.push(partKey);
+    if (isNew || this.#overwrite) {
+      await write(store, partKey, shard.encodePart(), this.#options);
+    }
+  }
+
+  async #writeDocument(
+    { key, bytes, exists }: NewDocument & { readonly exists: boolean },
+  ): Promise<void> {
+    if (exists && !this.#overwrite) return;
+    if (this.#overwrite) await write(this.#store, key, bytes, this.#options);
+    else if (!await writeNew(this.#store, key, bytes, this.#options)) {
+      this.#refuse(key);
+    }
+    if (!exists) this.#added.push(key);
+  }
+
+  async #exists(key: StoreKey): Promise<boolean> {
+    return await readSize(this.#store, key, this.#options) !== undefined;
+  }
+
+  /** Refuses two files of one chunk, and a file with another key than its chunk that may not be linked. */
+  #assertKey(
+    key: StoreKey,
+    chunkKey: StoreKey,
+    coordinates: readonly number[],
+    other: StoreKey | undefined,
+  ): void {
     if (other !== undefined) {
       throw new RangeError(
         `Expected one file for the chunk ${describe(coordinates)}, found ${
@@ -371,79 +410,52 @@ function assertKeys(
         } and ${describe(key)}`,
       );
     }
-    seen.set(chunkKey, key);
-    if (key === chunkKey) continue;
-    if (!link) {
-      throw new RangeError(
-        `File ${describe(key)} does not have the key of its chunk ${
-          describe(coordinates)
-        }, ${
-          describe(chunkKey)
-        }: set link: true to give it that key too, choose a chunkKeyEncoding for the names as they are, or show the file under the key of its chunk by mapKeys`,
-      );
-    }
-    assertLinks(store);
-  }
-}
-
-/** Refuses to replace another file or another index. */
-async function assertNew(
-  store: Store,
-  document: StoreKey,
-  files: readonly PlacedFile[],
-  options: StoreOptions,
-): Promise<void> {
-  await runConcurrently(files, FILES_AT_ONCE, async (file) => {
-    const { key, chunkKey, partKey } = file;
-    const found = await readValue(store, partKey, options);
-    const isOther = found !== undefined &&
-      !isSameBytes(found, file.encodePart());
-    if (isOther) refuse(store, partKey, document);
     if (key === chunkKey) return;
-    if (await readSize(store, chunkKey, options) === undefined) return;
-    const [from, to] = [key, chunkKey].map((key) => ({ store, key }));
-    if (!await isSameValue(from!, to!, options)) {
-      refuse(store, chunkKey, document);
+    if (this.#link) return assertLinks(this.#store);
+    throw new RangeError(
+      `File ${describe(key)} does not have the key of its chunk ${
+        describe(coordinates)
+      }, ${
+        describe(chunkKey)
+      }: set link: true to give it that key too, choose a chunkKeyEncoding for the names as they are, or show the file under the key of its chunk by mapKeys`,
+    );
+  }
+
+  /** Refuses to replace another file or another index. */
+  async #assertNew(shard: ShardToWrite): Promise<void> {
+    const { key, chunkKey, partKey } = shard;
+    const store = this.#store;
+    const found = await readValue(store, partKey, this.#options);
+    if (found !== undefined && !isSameBytes(found, shard.encodePart())) {
+      this.#refuse(partKey);
     }
-  }, options.signal);
-}
+    if (key === chunkKey || !await this.#exists(chunkKey)) return;
+    const [from, to] = [{ store, key }, { store, key: chunkKey }];
+    if (!await isSameValue(from, to, this.#options)) this.#refuse(chunkKey);
+  }
 
-/**
- * Refuses to replace a document by one of another kind of node, which would leave the nodes
- * or chunks below it.
- *
- * @throws {MetadataError} If the document is that of another kind of node.
- */
-export async function assertKind(
-  store: Store,
-  document: StoreKey,
-  kind: "array" | "group",
-  options: StoreOptions,
-): Promise<void> {
-  const found = await readDocument(store, document, options);
-  const storeName = describeStore(store);
-  const node = found &&
-    inDocument(document, storeName, () => parseZarrJson(found));
-  const isOther = kind === "group"
-    ? !isGroupDocument(node)
-    : isGroupDocument(node);
-  if (node === undefined || !isOther) return;
-  throw new MetadataError(
-    `Cannot adopt files as a group: ${describe(document)} is not that of ${
-      kind === "group" ? "a group" : "an array"
-    }; remove it, or choose another path`,
-    "",
-    { document, store: storeName },
-  );
-}
+  /** Refuses to replace a document by one of another kind of node, which would leave the nodes or chunks below it. */
+  #assertKind(key: StoreKey, found: Uint8Array, bytes: Uint8Array): void {
+    const store = describeStore(this.#store);
+    const isGroup = isGroupDocument(parseZarrJson(bytes));
+    const node = inDocument(key, store, () => parseZarrJson(found));
+    if (isGroupDocument(node) === isGroup) return;
+    throw new MetadataError(
+      `Cannot adopt files as a group: ${describe(key)} is not that of ${
+        isGroup ? "a group" : "an array"
+      }; remove it, or choose another path`,
+      "",
+      { document: key, store },
+    );
+  }
 
-/** Refuses to replace a value. */
-export function refuse(store: Store, key: StoreKey, document: StoreKey): never {
-  throw new MetadataError(
-    `Cannot adopt files: ${
-      describe(key)
-    } is there already; remove it, or set overwrite: true`,
-    "",
-    { document, store: describeStore(store) },
-  );
+  #refuse(key: StoreKey): never {
+    throw new MetadataError(
+      `Cannot adopt files: ${
+        describe(key)
+      } is there already; remove it, or set overwrite: true`,
+      "",
+      { document: key, store: describeStore(this.#store) },
+    );
+  }
 }

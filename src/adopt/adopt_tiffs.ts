@@ -1,36 +1,56 @@
 import { arrayRoot } from "../arrays/mod.ts";
 import type { ChunkKeyEncoding } from "../chunk_key_encoding/mod.ts";
-import type { ArrayMetadata } from "../metadata/mod.ts";
+import {
+  checkExclusive,
+  checkOptions,
+  describe,
+  objectRule,
+  type OptionRules,
+  TEXT,
+  wholeFrom,
+} from "../errors/mod.ts";
+import type { NamedConfiguration } from "../metadata/mod.ts";
 import {
   assertStore,
-  assertWritable,
+  readSize,
   type Store,
-  type StoreOptions,
+  type StoreKey,
 } from "../stores/mod.ts";
-import { adoptFiles } from "./adopt_files.ts";
-import type { AdoptedArray } from "./adoption_options.ts";
-import { countSteps } from "./files_to_adopt.ts";
-import { notesOnStarts } from "./suggest_format.ts";
-import {
-  type AdoptTiffsOptions,
-  assertAdoptTiffs,
-} from "./adopt_tiffs_options.ts";
 import {
   geoArrayAttributes,
+  geoPlaceOf,
   joinAttributes,
+  MOST_OVERVIEWS,
+  MOST_PAGES,
+  MOST_SERIES,
+  pyramidAttributes,
   valueAttributes,
 } from "../tiff/mod.ts";
 import {
-  findTiffs,
+  adoptArray,
+  adoptFiles,
+  type FileFormat,
+  type FilesToAdopt,
+} from "./adopt_files.ts";
+import {
+  type AdoptedArray,
+  ADOPTION_OPTIONS,
+  type AdoptionOptions,
+} from "./adoption_options.ts";
+import { findFiles } from "./find_files.ts";
+import {
+  canMoveBands,
   geoPlaceOfTiffs,
+  leftOut,
   levelOf,
   metadataOf,
   pictureNames,
-  type ReadFile,
-  readFiles,
+  type PlacedTiff,
+  type ReadTiffFile,
+  readTiffFile,
   type TiffLevel,
-  tiffsToRead,
-} from "./tiffs_to_adopt.ts";
+  type TiffSelection,
+} from "./tiff_files.ts";
 
 /**
  * Makes a Zarr array of TIFF files, each of which becomes a shard with its tiles, or its
@@ -55,7 +75,6 @@ import {
  * @throws {DamageError} If a file is not a TIFF, or its directories are damaged.
  * @throws {MetadataError} If a node or another index is there already, without
  * `overwrite`.
- * @throws {Error} If `finish` is set, and a file lacks its index.
  * @throws {TypeError} If an option is unknown or of a wrong type, or the store is
  * read-only, or it cannot list or link files where it has to.
  *
@@ -99,84 +118,287 @@ export async function adoptTiffs(
   options: AdoptTiffsOptions = {},
 ): Promise<AdoptedArray> {
   assertStore(store);
-  assertAdoptTiffs(options);
-  const root = arrayRoot(path);
-  assertWritable(store, `${root}/zarr.json`);
-  const { signal } = options;
-  const storeOptions: StoreOptions = signal ? { signal } : {};
-  const { encoding, files } = await findTiffs(
-    store,
-    root,
-    options,
-    storeOptions,
-  );
-  const { toRead, own } = tiffsToRead(files, options);
-  const onStep = countSteps(
-    toRead.length,
-    options.finish ? files.length : own,
-    options,
-  );
-  const read = await readFiles(
-    store,
-    toRead,
-    { ...options, isPyramid: false },
-    onStep,
-    storeOptions,
-  );
-  const level = levelOf(read, 0);
-  const { metadata, notes } = await withAttributes(
-    read,
-    level,
-    encoding,
-    options,
-  );
-  return await adoptFiles(store, path, metadata, level.files, {
-    ...options,
-    notes: [
-      ...notesOnStarts(files, encoding),
-      ...notes,
-      ...notesOnPages(read, options),
-    ],
-    all: files,
-    onStep,
-  });
+  checkOptions(options, OPTIONS, "adoptTiffs");
+  checkExclusive(options, [["page", "series"]]);
+  const format = tiffFormat(options);
+  const found = { ...options, stack: Number(options.stack ?? 0) };
+  const files = await findFiles(store, path, format, found);
+  return await adoptArray(store, path, format, files, options);
 }
 
-/** The metadata of an array, whose attributes have the place of its files on the earth, and what its elements mean. */
-async function withAttributes(
-  files: readonly ReadFile[],
-  { shard, mosaic, geo }: TiffLevel,
-  encoding: ChunkKeyEncoding,
-  options: AdoptTiffsOptions,
-): Promise<{ metadata: ArrayMetadata; notes: readonly string[] }> {
-  const { place, notes } = geoPlaceOfTiffs(files);
-  const dimensions = pictureNames(shard, options);
-  const values = await valueAttributes(
-    files.flatMap(({ picture }) => picture.values),
-    shard.dataType,
-  );
-  const attributes = joinAttributes(
-    {
-      ...values.attributes,
-      ...dimensions && geoArrayAttributes(place, geo, dimensions),
+/**
+ * Makes a group of TIFF files with overviews: its arrays `0`, `1` and so on are the
+ * pages themselves and their overviews, from the largest to the smallest. All arrays are
+ * of the same files, which are not changed: each file gets the key of its chunk in each
+ * array by a hard link, which takes no space, and an index beside it. The `zarr.json` of
+ * the group is written last.
+ *
+ * Files with a place on the earth become arrays `0/data`, `1/data` and so on, since GDAL
+ * reads levels as overviews only if each is in a group of its own.
+ *
+ * The attributes of the group describe the levels by two conventions: `multiscales` of the
+ * [Zarr conventions](https://github.com/zarr-conventions/multiscales), with the place on
+ * the earth as `spatial:` and `proj:` attributes if the files have tags of GeoTIFF; and
+ * `ome` of [OME-Zarr 0.5](https://ngff.openmicroscopy.org/0.5/), if OME-Zarr allows the
+ * dimensions. Without a place on the earth, bands come before the dimensions of a
+ * picture, as in OME-Zarr.
+ *
+ * Several files make a mosaic or a stack, as with `adoptTiffs`. Levels that not all files
+ * have, or whose pictures do not fit together, are left out with a note.
+ *
+ * @param store The store that holds the files, and takes the indexes and the metadata.
+ * @param path The group's path in the store; empty for the root.
+ * @param options The names of the files, and which pages or series of them are adopted.
+ * @returns The arrays, and reports about their files.
+ * @throws {RangeError} If there are no files, or the pages themselves cannot be one array.
+ * @throws {DamageError} If a file is not a TIFF, or its directories are damaged.
+ * @throws {MetadataError} If a node or another index is there already, without
+ * `overwrite`, or an array with it.
+ * @throws {TypeError} If an option is unknown or of a wrong type, or the store is
+ * read-only, or cannot list or link files, as `FileSystemStore` can.
+ *
+ * @example A cloud-optimized GeoTIFF
+ * ```ts
+ * import { FileSystemStore } from "@zarr-parts/zarr-parts";
+ * import { adoptPyramid } from "@zarr-parts/zarr-parts/tiff";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const folder = await Deno.makeTempDir();
+ * await Deno.copyFile("tests/fixtures/tiffs/scene.tif", `${folder}/scene.tif`);
+ *
+ * const { levels } = await adoptPyramid(new FileSystemStore(folder), "scene.zarr", {
+ *   files: [{ coordinates: [0, 0], key: "/scene.tif" }],
+ * });
+ * assertEquals(levels.map(({ chunks }) => chunks.metadata.shape), [[128, 128], [64, 64], [32, 32]]);
+ * await Deno.remove(folder, { recursive: true });
+ * ```
+ */
+export async function adoptPyramid(
+  store: Store,
+  path: string,
+  options: AdoptPyramidOptions = {},
+): Promise<AdoptedPyramid> {
+  assertStore(store);
+  checkOptions(options, PYRAMID_OPTIONS, "adoptPyramid");
+  checkExclusive(options, [["page", "series"]]);
+  const format = pyramidFormat(path, options);
+  const found = { ...options, stack: Number(options.stack ?? 0) };
+  const files = await findFiles(store, path, format, found);
+  return await adoptLevels(store, path, format, files, options);
+}
+
+/**
+ * A group whose arrays are the levels of files.
+ *
+ * @example
+ * ```ts
+ * import type { AdoptedPyramid } from "@zarr-parts/zarr-parts/tiff";
+ *
+ * const shapesOf = ({ levels }: AdoptedPyramid) =>
+ *   levels.map(({ chunks }) => chunks.metadata.shape);
+ * ```
+ */
+export interface AdoptedPyramid {
+  /** The arrays from the largest to the smallest, with their paths in the group. */
+  readonly levels: readonly (AdoptedArray & { readonly path: string })[];
+  /** The attributes of the group. */
+  readonly attributes: Readonly<Record<string, unknown>>;
+  /** Notes on unusual properties, such as levels that are left out. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * A file and its place in an array.
+ *
+ * @example
+ * ```ts
+ * import type { TiffFile } from "@zarr-parts/zarr-parts/tiff";
+ *
+ * const file: TiffFile = { coordinates: [0, 2], key: "/S2A_T32TMT_B04.tif" };
+ * ```
+ */
+export interface TiffFile {
+  /** The grid coordinates of the shard that the file becomes. */
+  readonly coordinates: readonly number[];
+  /** The key of the file in the store. */
+  readonly key: StoreKey;
+}
+
+/**
+ * Options of `adoptTiffs`.
+ *
+ * @example
+ * ```ts
+ * import type { AdoptTiffsOptions } from "@zarr-parts/zarr-parts/tiff";
+ *
+ * const options: AdoptTiffsOptions = {
+ *   chunkKeyEncoding: { name: "template", configuration: { format: "tile_{0}_{1}.tif" } },
+ *   attributes: { source: "survey of 2019" },
+ * };
+ * ```
+ */
+export interface AdoptTiffsOptions extends AdoptionOptions {
+  /**
+   * The names of the files below the path of the array. By default, `default` keys with
+   * the suffix `.tiff` or `.tif`, such as `c/0/1.tiff`.
+   */
+  readonly chunkKeyEncoding?:
+    | string
+    | NamedConfiguration
+    | ChunkKeyEncoding
+    | undefined;
+  /** The files, for a store that cannot list, or for names that follow no encoding. By default, those that the encoding names. */
+  readonly files?: readonly TiffFile[] | undefined;
+  /** The number of new first dimensions along which each file is one element; `true` for one. */
+  readonly stack?: boolean | number | undefined;
+  /**
+   * The number of the page to adopt, from 0, in the order of `describeTiff`. By default, all
+   * pages that are pictures; several of them make a dimension before those of a page.
+   */
+  readonly page?: number | undefined;
+  /**
+   * The number, from 0, of an image whose pages are numbered along several dimensions: an
+   * image of OME-XML, or 0 for a hyperstack of ImageJ. The array has the dimensions `t`, `c`,
+   * `z`, `y` and `x`, of which `t`, `c` and `z` are left out if they have one element. By
+   * default, all pages make one dimension.
+   */
+  readonly series?: number | undefined;
+  /** The overview that is adopted in place of the page: 1 for the largest one, and so on. Defaults to 0, the page itself. */
+  readonly overview?: number | undefined;
+  /** The value of elements that are in no file. By default, GDAL_NODATA of the files, or 0. */
+  readonly fillValue?: number | bigint | undefined;
+  /**
+   * A name for each dimension, or `null`. By default, `y`, `x`, `band`, `page` and `stack`;
+   * several new dimensions are `stack_0`, `stack_1` and so on.
+   */
+  readonly dimensionNames?: readonly (string | null)[] | undefined;
+  /** The user's own metadata. */
+  readonly attributes?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/**
+ * Options of `adoptPyramid`.
+ *
+ * @example
+ * ```ts
+ * import type { AdoptPyramidOptions } from "@zarr-parts/zarr-parts/tiff";
+ *
+ * const options: AdoptPyramidOptions = {
+ *   files: [{ coordinates: [0, 0], key: "/scene.tif" }],
+ *   attributes: { source: "survey of 2019" },
+ * };
+ * ```
+ */
+export interface AdoptPyramidOptions
+  extends Omit<AdoptTiffsOptions, "link" | "overview" | "series"> {
+  /**
+   * The number of an image of OME-XML, as in `adoptTiffs`. By default, the only image of a
+   * file with OME-XML, or the hyperstack of ImageJ, unless `page` chooses a page.
+   */
+  readonly series?: number | undefined;
+  /** The name of the picture in the attribute `ome`. Defaults to the last name of the path. */
+  readonly name?: string | undefined;
+}
+
+/** The most new dimensions, with which arrays have at most as many dimensions as they may. */
+const MOST_STACKED = 200;
+
+const OPTIONS: OptionRules<AdoptTiffsOptions> = {
+  ...ADOPTION_OPTIONS,
+  chunkKeyEncoding: {
+    expected: "a chunk key encoding",
+    isValid: (value) => typeof value === "string" || typeof value === "object",
+  },
+  files: { expected: "a list of { coordinates, key }", isValid: isFiles },
+  stack: {
+    expected: `true, false, or a whole number from 0 to ${MOST_STACKED}`,
+    isValid: (value) =>
+      typeof value === "boolean" ||
+      Number.isInteger(value) && value as number >= 0 &&
+        value as number <= MOST_STACKED,
+  },
+  page: wholeFrom(0, MOST_PAGES),
+  series: wholeFrom(0, MOST_SERIES),
+  overview: wholeFrom(0, MOST_OVERVIEWS),
+  fillValue: {
+    expected: "a number or a bigint",
+    isValid: (value) => typeof value === "number" || typeof value === "bigint",
+  },
+  dimensionNames: { expected: "a list of names", isValid: Array.isArray },
+  attributes: objectRule(),
+};
+
+const { link: _link, overview: _overview, ...COMMON_OPTIONS } = OPTIONS;
+
+const PYRAMID_OPTIONS: OptionRules<AdoptPyramidOptions> = {
+  ...COMMON_OPTIONS,
+  name: TEXT,
+};
+
+function isFiles(value: unknown): boolean {
+  return Array.isArray(value) &&
+    value.every((file) =>
+      Array.isArray(file?.coordinates) && typeof file.key === "string"
+    );
+}
+
+/** The members that arrays of pages and groups of levels have in common. */
+function formatOf(
+  selection: TiffSelection,
+): Omit<FileFormat<ReadTiffFile>, "compose"> {
+  return {
+    suffixes: [".tiff", ".tif"],
+    isPicture: true,
+    read: (store, key, options) => readTiffFile(store, key, selection, options),
+    dimensionsOf: ({ levels }) => levels[0]!.shard.dimensionNames,
+  };
+}
+
+/** Arrays of the pages of TIFFs. */
+export function tiffFormat(
+  { attributes, page, series, overview, fillValue }: Pick<
+    AdoptTiffsOptions,
+    "attributes" | "page" | "series" | "overview" | "fillValue"
+  >,
+): FileFormat<ReadTiffFile> {
+  const selection = { page, series, overview, fillValue, isPyramid: false };
+  return {
+    ...formatOf(selection),
+    async compose(files, placement) {
+      const { stack, dimensionNames, encoding } = placement;
+      const { shard, mosaic, geo, shards } = levelOf(files, 0, stack);
+      const { place, notes } = geoPlaceOfTiffs(files, stack);
+      const dimensions = pictureNames(shard, placement);
+      const values = await valueAttributes(
+        files.flatMap(({ picture }) => picture.values),
+        shard.dataType,
+      );
+      const metadata = metadataOf(shard, mosaic, encoding, {
+        dimensionNames,
+        attributes: joinAttributes(
+          {
+            ...values.attributes,
+            ...dimensions && geoArrayAttributes(place, geo, dimensions),
+          },
+          attributes,
+        ),
+      });
+      return {
+        arrays: [{ path: "", metadata, shards }],
+        notes: [...notes, ...values.notes, ...notesOnPages(files, overview)],
+      };
     },
-    options.attributes,
-  );
-  const metadata = metadataOf(shard, mosaic, encoding, {
-    ...options,
-    ...Object.keys(attributes).length > 0 && { attributes },
-  });
-  return { metadata, notes: [...notes, ...values.notes] };
+  };
 }
 
 /** Returns notes on series and overviews that are not adopted. */
 function notesOnPages(
-  files: readonly ReadFile[],
-  { overview }: AdoptTiffsOptions,
+  files: readonly PlacedTiff[],
+  overview: number | undefined,
 ): string[] {
   const series = files.find(({ hasSeries }) => hasSeries);
   const notes = series === undefined ? [] : [
-    `${series.name} describes the dimensions of its pages, which are one dimension of the array: the option "series", or --series 0, keeps them`,
+    `${series.name} describes the dimensions of its pages, which are one dimension of the array: the option "series" keeps them, and --multiscale`,
   ];
   const most = files.reduce((a, b) => b.overviews > a.overviews ? b : a);
   if (overview !== undefined || most.overviews === 0) return notes;
@@ -187,4 +409,154 @@ function notesOnPages(
     ...notes,
     `${most.name} has ${count}, which the array leaves out: adoptPyramid, and zarr-parts adopt --multiscale, make a group of all levels`,
   ];
+}
+
+/** The name of the arrays in the groups of levels. */
+const VARIABLE = "data";
+
+/** Groups whose arrays are the pages of TIFFs and their overviews. */
+export function pyramidFormat(
+  path: string,
+  options: Omit<AdoptPyramidOptions, keyof AdoptionOptions>,
+): FileFormat<ReadTiffFile> {
+  const { attributes, page, series, fillValue } = options;
+  const selection = { page, series, fillValue, isPyramid: true };
+  return {
+    ...formatOf(selection),
+    async compose(files, { stack, dimensionNames, encoding }) {
+      const { place, notes: placeNotes } = geoPlaceOfTiffs(files, stack);
+      const [{ picture, series }] = files as [PlacedTiff];
+      // GDAL finds levels of a place on the earth only if each is in a group of its own.
+      const isNested = picture.place !== undefined &&
+        geoPlaceOf(picture.place) !== undefined;
+      const { levels, notes } = levelsOf(files, stack, !isNested);
+      const [{ shard }] = levels as [TiffLevel];
+      const names = dimensionNames ??
+        (isNested ? namesForGdal(shard.dimensionNames) : undefined);
+      const dimensions = pictureNames(shard, { dimensionNames: names });
+      const values = await valueAttributes(
+        files.flatMap(({ picture }) => picture.values),
+        shard.dataType,
+      );
+      const paths = levels.map((_, i) =>
+        isNested ? `${i}/${VARIABLE}` : `${i}`
+      );
+      const pyramid = pyramidAttributes({
+        name: options.name ?? series?.name ?? path.split("/").at(-1)!,
+        axes: (names ?? shard.dimensionNames).map((name, i) => ({
+          name: name ?? "",
+          ...series?.scales[shard.dimensionNames[i]!],
+        })),
+        channels: shard.dimensionNames.includes("c")
+          ? series?.channels
+          : undefined,
+        dataType: shard.dataType,
+        levels: levels.map(({ geo }, i) => ({ path: paths[i]!, ...geo })),
+        place: dimensions && place,
+        dimensions: dimensions ?? ["y", "x"],
+      });
+      return {
+        arrays: levels.map(({ shard, mosaic, geo, shards }, i) => ({
+          path: `/${paths[i]}`,
+          metadata: metadataOf(shard, mosaic, encoding, {
+            dimensionNames: names,
+            attributes: {
+              ...values.attributes,
+              ...dimensions && geoArrayAttributes(place, geo, dimensions),
+            },
+          }),
+          shards,
+        })),
+        groups: new Map([
+          ...isNested ? levels.map((_, i) => [`/${i}`, {}] as const) : [],
+          ["", joinAttributes(pyramid.attributes, attributes)],
+        ]),
+        notes: [...notes, ...placeNotes, ...values.notes, ...pyramid.notes],
+      };
+    },
+  };
+}
+
+/** Adopts files as a group of levels. */
+export async function adoptLevels(
+  store: Store,
+  path: string,
+  format: FileFormat<ReadTiffFile>,
+  files: FilesToAdopt,
+  options: AdoptionOptions,
+): Promise<AdoptedPyramid> {
+  const { arrays, groups, notes } = await adoptFiles(
+    store,
+    path,
+    format,
+    files,
+    { ...options, link: true },
+  );
+  const next: StoreKey = `${arrayRoot(path)}/${arrays.length}/zarr.json`;
+  const { overwrite, signal } = options;
+  const isLeft = overwrite &&
+    await readSize(store, next, signal ? { signal } : {}) !== undefined;
+  return {
+    levels: arrays,
+    attributes: groups.get("")!,
+    notes: isLeft
+      ? [
+        ...notes,
+        `${
+          describe(next)
+        } of an earlier adoption still exists, and is not a level of the new one: remove it`,
+      ]
+      : notes,
+  };
+}
+
+/** Makes the arrays of all levels that all files have, and that fit together. */
+function levelsOf(
+  files: readonly PlacedTiff[],
+  stack: number,
+  mayMoveBands: boolean,
+): { levels: TiffLevel[]; notes: string[] } {
+  const fewest = files.reduce((a, b) =>
+    b.levels.length < a.levels.length ? b : a
+  );
+  const count = fewest.levels.length;
+  const notes = [...fewest.notes];
+  if (notes.length === 0 && files.some(({ levels }) => levels.length > count)) {
+    notes.push(
+      `${fewest.name} has levels up to ${
+        count - 1
+      }: those that other files have beyond are left out`,
+    );
+  }
+  const areBandsFirst = mayMoveBands &&
+    fewest.levels.every((_, level) => {
+      try {
+        return canMoveBands(files, level, stack);
+      } catch (error) {
+        if (error instanceof RangeError) return true; // The level is left out.
+        throw error;
+      }
+    });
+  const levels: TiffLevel[] = [];
+  for (let i = 0; i < count; i++) {
+    try {
+      levels.push(levelOf(files, i, stack, areBandsFirst));
+    } catch (error) {
+      if (i === 0 || !(error instanceof RangeError)) throw error;
+      notes.push(leftOut(i, error));
+      break;
+    }
+  }
+  return { levels, notes };
+}
+
+/**
+ * Names of dimensions by which GDAL finds rows and columns that are not the last dimensions;
+ * `undefined` if they are.
+ */
+function namesForGdal(names: readonly string[]): string[] | undefined {
+  if (names.at(-1) !== "band") return undefined;
+  return names.map((name) =>
+    ["y", "x"].includes(name) ? name.toUpperCase() : name
+  );
 }

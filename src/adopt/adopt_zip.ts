@@ -1,9 +1,4 @@
-import { arrayRoot, parseArray } from "../arrays/mod.ts";
-import {
-  type ChunkKeyEncoding,
-  SuffixChunkKeyEncoding,
-  toChunkKeyEncoding,
-} from "../chunk_key_encoding/mod.ts";
+import type { ChunkKeyEncoding } from "../chunk_key_encoding/mod.ts";
 import { ConcatParts } from "../concat_parts/mod.ts";
 import {
   checkExclusive,
@@ -12,21 +7,9 @@ import {
   type OptionRules,
   TEXT,
 } from "../errors/mod.ts";
-import {
-  type ArrayMetadata,
-  isSameJson,
-  type NamedConfiguration,
-} from "../metadata/mod.ts";
-import { mapConcurrently } from "../runtime/mod.ts";
-import {
-  assertStore,
-  assertStoreKey,
-  assertWritable,
-  type Store,
-  type StoreKey,
-  type StoreOptions,
-} from "../stores/mod.ts";
-import { adoptFiles, FILES_AT_ONCE } from "./adopt_files.ts";
+import { isSameJson, type NamedConfiguration } from "../metadata/mod.ts";
+import { assertStore, type Store, type StoreKey } from "../stores/mod.ts";
+import { adoptArray, type FileFormat, type PlacedFile } from "./adopt_files.ts";
 import {
   adoptedLayout,
   adoptedParts,
@@ -36,26 +19,17 @@ import {
   type AdoptedArray,
   ADOPTION_OPTIONS,
   type AdoptionOptions,
-  assertAdoption,
 } from "./adoption_options.ts";
-import {
-  countSteps,
-  filesOfShare,
-  findFiles,
-  type FoundFile,
-  placeByName,
-} from "./files_to_adopt.ts";
-import { type MosaicFile, mosaicOf } from "./mosaic.ts";
-import { notesOnStarts } from "./suggest_format.ts";
+import { findFiles } from "./find_files.ts";
+import { mosaicOf } from "./mosaic.ts";
 import {
   contentsOf,
   differentMember,
-  dimensionsOfZip,
   indexOf,
   memberText,
   readZippedArray,
   type ZippedArray,
-} from "../zip/mod.ts";
+} from "./zipped_array.ts";
 
 /**
  * Makes an array of zip files that hold arrays, such as those of zarr-python's
@@ -82,7 +56,6 @@ import {
  * @throws {DamageError} If a file is not a zip, was cut, or has entries that overlap.
  * @throws {MetadataError} If there is no Zarr v3 array in a file, or there is a node or
  * another index at the place of the new array already, without `overwrite`.
- * @throws {Error} If `finish` is set, and a file lacks its index.
  * @throws {TypeError} If an option is unknown or of a wrong type, or the store is
  * read-only, cannot list where it has to, or cannot link.
  *
@@ -128,120 +101,74 @@ export async function adoptZip(
   options: AdoptZipOptions = {},
 ): Promise<AdoptedArray> {
   assertStore(store);
-  assertAdoptZipOptions(options);
-  const { key, files, array = "", dimensionNames, signal } = options;
-  const root = arrayRoot(path);
-  assertWritable(store, `${root}/zarr.json`);
-  const encoding = toChunkKeyEncoding(
-    options.chunkKeyEncoding ?? new SuffixChunkKeyEncoding(".zip"),
-  );
-  const reading = signal ? { signal } : {};
-  const found: readonly (Partial<FoundFile> & { key: StoreKey })[] =
-    key !== undefined ? [{ key }] : files ??
-      await findZips(store, root, encoding, array, reading);
-  const toRead = filesOfShare(found, options);
-  const own = toRead.filter(({ isOwn }) => isOwn).length;
-  const onStep = countSteps(
-    toRead.length,
-    options.finish ? found.length : own,
-    options,
-  );
-  const zips = await mapConcurrently(
-    toRead,
-    FILES_AT_ONCE,
-    async (file): Promise<PlacedZip> => {
-      const name = `File ${describe(file.key)}`;
-      const zip = await readZippedArray(store, file.key, array, reading);
-      if (zip.extents.length === 0) throw withoutChunks(name, zip);
-      const { shape } = zip.metadata;
-      const coordinates = shape.map(() => 0);
-      onStep();
-      return { ...zip, name, shape, coordinates, ...file };
-    },
-    options.signal,
-  );
-  const all = found.map(({ key, coordinates }) => ({
-    key,
-    coordinates: coordinates ?? zips[0]!.coordinates,
-  }));
-  const notes = [...compare(zips), ...notesOnStarts(all, encoding)];
-  const { metadata, chunkShape } = zips[0]!;
-  const rank = metadata.shape.length;
-  if (dimensionNames !== undefined && dimensionNames.length !== rank) {
-    throw new RangeError(
-      `Expected dimensionNames to have one name for each of the ${rank} dimensions, found ${
-        describe(dimensionNames)
-      }`,
-    );
-  }
-  const mosaic = mosaicOf(zips, chunkShape, "chunks");
-  const layout = adoptedLayout(mosaic.chunksPerShard);
-  const adopted: ArrayMetadata = {
-    ...metadata,
-    shape: mosaic.shape,
-    chunk_grid: {
-      name: "regular",
-      configuration: { chunk_shape: mosaic.shardShape },
-    },
-    chunk_key_encoding: encoding.toJSON(),
-    codecs: [adoptedSharding(chunkShape, metadata.codecs)],
-    ...dimensionNames && { dimension_names: [...dimensionNames] },
-    storage_transformers: [new ConcatParts(adoptedParts(layout)).toJSON()],
+  checkOptions(options, OPTIONS, "adoptZip");
+  checkExclusive(options, [["key", "files"]]);
+  const { key, array = "", dimensionNames } = options;
+  const format = zipFormat(array);
+  const found = await findFiles(store, path, format, {
+    ...options,
+    ...key !== undefined && { files: [{ key, coordinates: [] }] },
+  });
+  const files = key === undefined ? found : {
+    ...found,
+    place: (dimensions: readonly (string | null)[]) => ({
+      coordinates: [dimensions.map(() => 0)],
+      stack: 0,
+      dimensionNames,
+    }),
   };
-  return await adoptFiles(
-    store,
-    path,
-    adopted,
-    zips.filter(({ isOwn }) => isOwn).map((zip) => ({
-      ...zip,
-      index: indexOf(zip, layout),
-      contents: contentsOf(array),
-    })),
-    { ...options, notes, all, onStep },
-  );
+  return await adoptArray(store, path, format, files, options);
 }
 
-/** Finds the files whose keys an encoding decodes. */
-async function findZips(
-  store: Store,
-  root: "" | StoreKey,
-  encoding: ChunkKeyEncoding,
-  array: string,
-  options: StoreOptions,
-): Promise<FoundFile[]> {
-  const { files } = await findFiles(
-    store,
-    root,
-    [encoding],
-    /\.zip$/i,
-    options,
-  );
-  return await placeByName(
-    encoding,
-    files,
-    (key) => dimensionsOfZip(store, key, array, options),
-  );
-}
-
-/** The error for a zip that would add nothing to an array. */
-function withoutChunks(
-  name: string,
-  { metadata }: ZippedArray,
-): RangeError {
-  const { keys, gridShape } = parseArray(metadata);
-  const first = keys.encode(gridShape.map(() => 0));
-  return new RangeError(
-    `${name} has no chunk of its array, such as the entry ${
-      describe(first)
-    } beside its zarr.json, so that all elements would have the fill value: leave it out, or correct the names of its entries`,
-  );
+/** Arrays in zips. */
+export function zipFormat(array: string): FileFormat<ZippedArray> {
+  return {
+    suffixes: [".zip"],
+    isPicture: false,
+    read: (store, key, options) => readZippedArray(store, key, array, options),
+    dimensionsOf: ({ metadata: { dimension_names, shape } }) =>
+      dimension_names ?? shape.map(() => null),
+    // deno-lint-ignore require-await -- since other formats compose attributes by modules that are loaded
+    async compose(files, { dimensionNames, encoding }) {
+      const zips = files.map((file) => ({
+        ...file,
+        shape: file.metadata.shape,
+      }));
+      const notes = compare(zips);
+      const { metadata, chunkShape } = zips[0]!;
+      const mosaic = mosaicOf(zips, chunkShape, "chunks");
+      const layout = adoptedLayout(mosaic.chunksPerShard);
+      return {
+        arrays: [{
+          path: "",
+          metadata: {
+            ...metadata,
+            shape: mosaic.shape,
+            chunk_grid: {
+              name: "regular",
+              configuration: { chunk_shape: mosaic.shardShape },
+            },
+            chunk_key_encoding: encoding.toJSON(),
+            codecs: [adoptedSharding(chunkShape, metadata.codecs)],
+            ...dimensionNames && { dimension_names: [...dimensionNames] },
+            storage_transformers: [
+              new ConcatParts(adoptedParts(layout)).toJSON(),
+            ],
+          },
+          shards: zips.map((zip) => ({
+            ...zip,
+            index: indexOf(zip, layout),
+            contents: contentsOf(array),
+          })),
+        }],
+        notes,
+      };
+    },
+  };
 }
 
 /** A zip with its place in the array. */
-interface PlacedZip extends ZippedArray, MosaicFile {
-  readonly key: StoreKey;
-  readonly isOwn: boolean;
-}
+type PlacedZip = ZippedArray & PlacedFile;
 
 /** The members of metadata of which the array has those of the first file. */
 const FIRST = ["attributes", "dimension_names"] as const;
@@ -250,14 +177,7 @@ const FIRST = ["attributes", "dimension_names"] as const;
 function compare(zips: readonly PlacedZip[]): string[] {
   const [first] = zips;
   const notes: string[] = [];
-  for (const { name, coordinates, metadata } of zips) {
-    if (coordinates.length !== metadata.shape.length) {
-      throw new RangeError(
-        `${name} is at ${
-          describe(coordinates)
-        }, where its array has ${metadata.shape.length} dimensions: give one coordinate for each`,
-      );
-    }
+  for (const { name, metadata } of zips) {
     const different = differentMember(metadata, first!.metadata);
     if (different !== undefined) {
       throw new RangeError(
@@ -332,17 +252,6 @@ const OPTIONS: OptionRules<AdoptZipOptions> = {
   array: { ...TEXT, expected: "a path" },
   dimensionNames: { expected: "a list of names", isValid: Array.isArray },
 };
-
-/** Refuses options that are unknown or of a wrong type. */
-function assertAdoptZipOptions(options: AdoptZipOptions): void {
-  checkOptions(options, OPTIONS, "adoptZip");
-  assertAdoption(options);
-  checkExclusive(options, [["key", "files"]]);
-  const { key, files } = options;
-  for (const each of [...key === undefined ? [] : [{ key }], ...files ?? []]) {
-    assertStoreKey(each.key);
-  }
-}
 
 function isFiles(value: unknown): boolean {
   return Array.isArray(value) && value.length > 0 &&

@@ -1,23 +1,16 @@
-import {
-  BOOLEAN,
-  checkExclusive,
-  FUNCTION,
-  objectRule,
-  type OptionRules,
-  SIGNAL,
-} from "../errors/mod.ts";
-import { type ArrayChunks, assertShare, type Share } from "../arrays/mod.ts";
+import type { ArrayChunks } from "../arrays/mod.ts";
+import { BOOLEAN, FUNCTION, type OptionRules, SIGNAL } from "../errors/mod.ts";
 import type { StoreOptions } from "../stores/mod.ts";
 
 /**
  * Options of all functions that adopt files.
  *
- * @example The second of four shares of the files
+ * @example
  * ```ts
  * import type { AdoptionOptions } from "@zarr-parts/zarr-parts/tiff";
  *
  * const options: AdoptionOptions = {
- *   share: { index: 1, count: 4 },
+ *   overwrite: true,
  *   onProgress: ({ done, total }) => console.error(`${done} of ${total}`),
  * };
  * ```
@@ -33,14 +26,6 @@ export interface AdoptionOptions extends StoreOptions {
   /** Whether nothing is written. The report then describes what would be adopted. */
   readonly dryRun?: boolean | undefined;
   /**
-   * Writes the indexes of one share of the files, and leaves out the metadata. Programs
-   * with all shares may run at the same time or one after another, and each may run
-   * again. `finish` comes last.
-   */
-  readonly share?: Share | undefined;
-  /** Whether only the metadata is written, after checking that all files have their indexes. */
-  readonly finish?: boolean | undefined;
-  /**
    * Called after each file that is read, and after each index that is written or checked.
    *
    * @param progress The number of these steps that are done, and of all steps.
@@ -55,17 +40,9 @@ export const ADOPTION_OPTIONS: OptionRules<AdoptionOptions> = {
   link: BOOLEAN,
   overwrite: BOOLEAN,
   dryRun: BOOLEAN,
-  share: objectRule("a share of the files"),
-  finish: BOOLEAN,
   onProgress: FUNCTION,
   signal: SIGNAL,
 };
-
-/** Refuses options that are out of range or contradict each other. */
-export function assertAdoption(options: AdoptionOptions): void {
-  assertShare(options.share);
-  checkExclusive(options, [["share", "finish"]]);
-}
 
 /**
  * The counts of files and inner chunks of an adopted array.

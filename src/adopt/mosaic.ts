@@ -1,4 +1,5 @@
 import { describe } from "../errors/mod.ts";
+import { greatestDivisor } from "../tiff/mod.ts";
 
 /** A file at its place in the grid. */
 export interface MosaicFile {
@@ -92,4 +93,33 @@ function assertEqual(
       describe(other.coordinates)
     }: files of one array have the same length, except those at its end`,
   );
+}
+
+/**
+ * Returns notes on dimensions along which no file has the grid coordinate 0, or all files
+ * leave the same gaps.
+ */
+export function notesOnGaps(
+  files: readonly Pick<MosaicFile, "coordinates">[],
+): string[] {
+  return files[0]!.coordinates.flatMap((_, dimension) => {
+    const all = files.map(({ coordinates }) => coordinates[dimension]!);
+    const places = [...new Set(all)].sort((a, b) => a - b);
+    const [first = 0] = places;
+    const gap = places.length < 3
+      ? 1
+      : places.reduce((sum, c) => greatestDivisor(sum, c - first), 0);
+    return [
+      ...first > 0
+        ? [
+          `The first file along dimension ${dimension} has the grid coordinate ${first}: elements before it have the fill value`,
+        ]
+        : [],
+      ...gap > 1
+        ? [
+          `The files along dimension ${dimension} are ${gap} grid coordinates apart: elements between them have the fill value`,
+        ]
+        : [],
+    ];
+  });
 }

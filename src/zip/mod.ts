@@ -14,12 +14,3 @@ export {
   type ZipEntry,
 } from "./zip_records.ts";
 export { ZipStore, type ZipStoreOptions } from "./zip_store.ts";
-export {
-  contentsOf,
-  differentMember,
-  dimensionsOfZip,
-  indexOf,
-  memberText,
-  readZippedArray,
-  type ZippedArray,
-} from "./zipped_array.ts";

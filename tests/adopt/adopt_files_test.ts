@@ -11,18 +11,20 @@ import {
   plainView,
   type Store,
   type StoreKey,
+  SuffixChunkKeyEncoding,
 } from "../../mod.ts";
 import {
-  adoptFiles,
-  type AdoptFilesOptions,
-  type FileToAdopt,
+  adoptArray,
+  type AdoptedShard,
+  type FileFormat,
 } from "../../src/adopt/adopt_files.ts";
 import { adoptedLayout, adoptedParts } from "../../src/adopt/adopted_index.ts";
-import { verifyFiles } from "../../src/adopt/verify_adoption.ts";
+import { type AdoptionOptions, adoptTiffs, verifyAdopted } from "../../tiff.ts";
 import { withZarrParts } from "../../zarrita.ts";
 import { serve, storeHandler } from "../stores/loopback.ts";
 import { inTempDir, present } from "../stores/temp_dir.ts";
 import { contentsOf } from "../support/bytes.ts";
+import { tiffOf } from "./tiled_files.ts";
 
 const LAYOUT = adoptedLayout([2]);
 
@@ -42,9 +44,38 @@ function metadataOf(files: number) {
 /** A file with a header of three bytes before four bytes of elements. The second inner chunk is absent. */
 const FILE = new Uint8Array([200, 201, 202, 1, 2, 3, 4, 203]);
 
-function fileAt(n: number, key: StoreKey = `/a/c/${n}.raw`): FileToAdopt {
+function fileAt(n: number, key: StoreKey = `/a/c/${n}.raw`): AdoptedShard {
   const index = [{ offset: 3, length: 4 }, undefined];
-  return { coordinates: [n], key, size: FILE.length, index };
+  return { coordinates: [n], key, size: FILE.length, index, contents: 0 };
+}
+
+/** Adopts files of a format that needs no reading as the array `a`. */
+async function adopt(
+  store: Store,
+  files: readonly AdoptedShard[],
+  options: AdoptionOptions = {},
+  count = files.length,
+) {
+  const metadata = metadataOf(count);
+  const format: FileFormat<object> = {
+    suffixes: [".raw"],
+    isPicture: false,
+    read: () => Promise.resolve({}),
+    dimensionsOf: () => [null],
+    compose: () =>
+      Promise.resolve({
+        arrays: [{ path: "", metadata, shards: files }],
+        notes: ["A note"],
+      }),
+  };
+  return await adoptArray(store, "a", format, {
+    keys: files.map(({ key }) => key),
+    encoding: new SuffixChunkKeyEncoding(".raw"),
+    place: () => ({
+      coordinates: files.map(({ coordinates }) => coordinates),
+      stack: 0,
+    }),
+  }, options);
 }
 
 async function elementsOf(store: Store): Promise<number[]> {
@@ -57,12 +88,11 @@ const ELEMENTS = [1, 2, 3, 4, 9, 9, 9, 9];
 
 Deno.test("adoptFiles makes an array of files, which stay as they are", async () => {
   const store = new MemoryStore([["/a/c/0.raw", FILE], ["/a/c/2.raw", FILE]]);
-  const { chunks, report } = await adoptFiles(
+  const { chunks, report } = await adopt(
     store,
-    "a",
-    metadataOf(3),
     [fileAt(0), fileAt(2)],
-    { notes: ["A note"] },
+    {},
+    3,
   );
   assertEquals(report, {
     files: 2,
@@ -95,7 +125,7 @@ Deno.test("adoptFiles refuses keys that are there already, unless overwrite is s
     });
     const files = [fileAt(0), fileAt(1, "/other.raw")];
     await assertRejects(
-      () => adoptFiles(linking, "a", metadataOf(2), files, { link: true }),
+      () => adopt(linking, files, { link: true }),
       MetadataError,
       `Cannot adopt files: "${key}" is there already`,
     );
@@ -106,7 +136,7 @@ Deno.test("adoptFiles refuses keys that are there already, unless overwrite is s
     ["/a/zarr.json", FILE],
     ["/a/c/0.raw.index", FILE],
   ]);
-  await adoptFiles(store, "a", metadataOf(1), [fileAt(0)], { overwrite: true });
+  await adopt(store, [fileAt(0)], { overwrite: true });
   assertEquals(await elementsOf(store), ELEMENTS);
 });
 
@@ -119,7 +149,7 @@ Deno.test("adoptFiles removes what it wrote if it fails", async () => {
       ? Promise.reject(new Error("No space left"))
       : set(key, value);
   await assertRejects(
-    () => adoptFiles(store, "a", metadataOf(2), [fileAt(0), fileAt(1)], {}),
+    () => adopt(store, [fileAt(0), fileAt(1)]),
     Error,
     "No space left",
   );
@@ -137,7 +167,7 @@ Deno.test("adoptFiles removes links, too, if it fails", () =>
         : set(key, value);
     const files = [fileAt(0, "/S2A.raw")];
     await assertRejects(
-      () => adoptFiles(store, "a", metadataOf(1), files, { link: true }),
+      () => adopt(store, files, { link: true }),
       Error,
       "No space left",
     );
@@ -145,46 +175,49 @@ Deno.test("adoptFiles removes links, too, if it fails", () =>
     assertEquals(await Deno.readFile(`${folder}/S2A.raw`), FILE);
   }));
 
-Deno.test("verifyFiles begins no further file after a failure of the store", async () => {
-  const files = Array.from({ length: 100 }, (_, n) => fileAt(n));
-  const store = new MemoryStore(files.map(({ key }) => [key, FILE] as const));
-  await adoptFiles(store, "a", metadataOf(100), files, {});
-  let begun = 0;
+Deno.test("verifyAdopted begins no further file after a failure of the store", async () => {
+  const files = Array.from({ length: 100 }, (_, n) => [n, tiffOf(n)] as const);
+  const store = new MemoryStore(
+    files.map(([n, file]) => [`/a/c/${n}/0.tif`, file] as const),
+  );
+  await adoptTiffs(store, "a");
+  const begun = new Set<StoreKey>();
+  const read = store.read.bind(store);
+  store.read = (keys, task, options) => {
+    if (keys[0]!.endsWith(".tif")) begun.add(keys[0]!);
+    return keys[0] === "/a/c/0/0.tif"
+      ? Promise.reject(new Error("The store has failed"))
+      : read(keys, task, options);
+  };
   await assertRejects(
-    () =>
-      verifyFiles(store, "a", {}, (_, { coordinates: [n] }) => {
-        begun++;
-        return n === 0
-          ? Promise.reject(new Error("The store has failed"))
-          : Promise.resolve(files[n!]!.index);
-      }),
+    () => verifyAdopted(store, "a"),
     Error,
     "The store has failed",
   );
-  assert(begun < 50, `${begun} files`);
+  assert(begun.size < 50, `${begun.size} files`);
 });
 
 Deno.test("adoptFiles refuses two files of one chunk, and keys of no chunk", async () => {
   const store = new MemoryStore([["/a/c/0.raw", FILE]]);
-  const adopt = (files: FileToAdopt[], link = false) =>
-    adoptFiles(store, "a", metadataOf(1), files, { link });
+  const adoptAll = (files: AdoptedShard[], link = false) =>
+    adopt(store, files, { link }, 1);
   await assertRejects(
-    () => adopt([fileAt(0), fileAt(0, "/b.raw")], true),
+    () => adoptAll([fileAt(0), fileAt(0, "/b.raw")], true),
     RangeError,
     'one file for the chunk [0], found "/a/c/0.raw" and "/b.raw"',
   );
   await assertRejects(
-    () => adopt([fileAt(0, "/b.raw")]),
+    () => adoptAll([fileAt(0, "/b.raw")]),
     RangeError,
     'File "/b.raw" does not have the key of its chunk [0], "/a/c/0.raw": set link: true',
   );
   await assertRejects(
-    () => adopt([fileAt(0, "/b.raw")], true),
+    () => adoptAll([fileAt(0, "/b.raw")], true),
     TypeError,
     'has no "link" method: FileSystemStore can link files',
   );
   await assertRejects(
-    () => adopt([fileAt(1)]),
+    () => adoptAll([fileAt(1)]),
     RangeError,
     "not in the chunk grid",
   );
@@ -195,36 +228,33 @@ Deno.test("adoptFiles gives files of other names the keys of their chunks", () =
     const store = new FileSystemStore(folder);
     await Deno.writeFile(`${folder}/S2A.raw`, FILE);
     const files = [fileAt(0, "/S2A.raw")];
-    await adoptFiles(store, "a", metadataOf(1), files, { link: true });
+    await adopt(store, files, { link: true });
     assertEquals(await elementsOf(store), ELEMENTS);
     const [file, linked] = await Promise.all(
       ["S2A.raw", "a/c/0.raw"].map((name) => Deno.stat(`${folder}/${name}`)),
     );
     assertEquals(file!.ino, linked!.ino);
     const again = { link: true, overwrite: true };
-    await adoptFiles(store, "a", metadataOf(1), files, again);
+    await adopt(store, files, again);
     assertEquals(await elementsOf(store), ELEMENTS);
   }));
 
-Deno.test("adoptFiles removes the temporary files of programs that were killed, unless it does one share", () =>
+Deno.test("adoptFiles removes the temporary files of programs that were killed", () =>
   inTempDir(async (folder) => {
     const store = new FileSystemStore(folder);
     await store.set("/a/c/0.raw", FILE);
     const left = `${folder}/a/c/.zarr-parts-tmp-1`;
     await Deno.writeFile(left, FILE);
-    const adopt = (options: AdoptFilesOptions) =>
-      adoptFiles(store, "a", metadataOf(1), [fileAt(0)], options);
-    await adopt({ dryRun: true });
-    await adopt({ share: { index: 0, count: 1 } });
+    await adopt(store, [fileAt(0)], { dryRun: true });
     assertEquals(await present(left), true);
-    await adopt({});
+    await adopt(store, [fileAt(0)]);
     assertEquals(await present(left), false);
   }));
 
 Deno.test("an adopted file of another length than when it was adopted is a DamageError", async (t) => {
   const open = async (store: Store) => {
     await store.set!("/a/c/0.raw", FILE);
-    await adoptFiles(store, "a", metadataOf(1), [fileAt(0)], {});
+    await adopt(store, [fileAt(0)]);
     return store;
   };
   const assertNoticed = async (store: Store, length: number) => {
@@ -294,7 +324,7 @@ Deno.test("an adopted file of another length than when it was adopted is a Damag
 
 Deno.test("a shard with other bytes before its index has no record, and is read", async () => {
   const store = new MemoryStore([["/a/c/0.raw", FILE]]);
-  await adoptFiles(store, "a", metadataOf(1), [fileAt(0)], {});
+  await adopt(store, [fileAt(0)]);
   const part = (await store.get("/a/c/0.raw.index"))!;
   part.fill(7, 0, 32);
   await store.set("/a/c/0.raw.index", part);
@@ -321,10 +351,9 @@ Deno.test("adoptFiles refuses inner chunks that overlap, which no reader takes, 
   ) {
     const store = new MemoryStore([["/a/c/0.raw", FILE]]);
     const files = [{ ...fileAt(0), index }];
-    const adopt = () => adoptFiles(store, "a", metadataOf(1), files, {});
-    if (message === undefined) await adopt();
+    if (message === undefined) await adopt(store, files);
     else {
-      await assertRejects(adopt, DamageError, message);
+      await assertRejects(() => adopt(store, files), DamageError, message);
       assertEquals(await Array.fromAsync(store.list()), ["/a/c/0.raw"]);
     }
   }

@@ -377,9 +377,9 @@ Deno.test("adoptPyramid writes the document of the group last, and removes what 
       "/group/0/data/zarr.json",
       "/group/1/data/zarr.json",
       "/group/2/data/zarr.json",
-      "/group/2/zarr.json",
-      "/group/1/zarr.json",
       "/group/0/zarr.json",
+      "/group/1/zarr.json",
+      "/group/2/zarr.json",
       "/group/zarr.json",
     ]);
     // A run that was killed before the end is run again.
@@ -469,78 +469,6 @@ Deno.test("adoptPyramid with dryRun writes nothing, and reports what a run does"
       assertEquals(steps.at(-1), [4, 4]);
     },
   );
-});
-
-Deno.test("shares of adoptPyramid and a last run make the group of one run", async () => {
-  const sizes: Size[] = [[32, 32], [16, 16]];
-  await inTempDir(async (folder) => {
-    const files: { coordinates: number[]; key: StoreKey }[] = [];
-    for (let i = 0; i < 6; i++) {
-      const name = `${i}.tif` as const;
-      await Deno.writeFile(
-        `${folder}/${name}`,
-        pyramidFile(sizes, { seed: i }),
-      );
-      const coordinates = [Math.floor(i / 3), i % 3];
-      files.push({ coordinates, key: `/${name}` as StoreKey });
-    }
-    const store = new FileSystemStore(folder);
-    const one = await adoptPyramid(store, "one", { files });
-    for (const index of [1, 0, 2]) {
-      await adoptPyramid(store, "many", { files, share: { index, count: 3 } });
-    }
-    const last = await adoptPyramid(store, "many", {
-      files,
-      finish: true,
-      name: "one",
-    });
-    assertEquals(
-      last.levels.map(({ report }) => report),
-      one.levels.map(({ report }) => report),
-    );
-    const [expected, found] = await Promise.all(
-      ["one", "many"].map((name) => treeOf(`${folder}/${name}`)),
-    );
-    assertEquals(found, expected);
-    await Deno.remove(`${folder}/many/1/c/1/2.tif.index`);
-    await assertRejects(
-      () =>
-        adoptPyramid(store, "many", { files, finish: true, overwrite: true }),
-      Error,
-      "the file has no index",
-    );
-  });
-});
-
-Deno.test("shares of adoptPyramid agree on the paths of levels where one file has another place", async () => {
-  const sizes: Size[] = [[32, 32], [16, 16]];
-  for (const odd of [0, 1, 2, 3, 4, 5]) {
-    await inTempDir(async (folder) => {
-      const files: { coordinates: number[]; key: StoreKey }[] = [];
-      for (let i = 0; i < 6; i++) {
-        const [row, column] = [Math.floor(i / 3), i % 3];
-        const x = i === odd ? 9999 : 320 * column;
-        const entries = geoEntries(x, -640 * row);
-        const name = `${i}.tif` as const;
-        await Deno.writeFile(
-          `${folder}/${name}`,
-          pyramidFile(sizes, { entries }),
-        );
-        files.push({ coordinates: [row, column], key: `/${name}` as StoreKey });
-      }
-      const store = new FileSystemStore(folder);
-      for (const index of [0, 1, 2]) {
-        await adoptPyramid(store, "a", { files, share: { index, count: 3 } });
-      }
-      const { levels } = await adoptPyramid(store, "a", {
-        files,
-        finish: true,
-      });
-      assertEquals(levels.map(({ path }) => path), ["0/data", "1/data"]);
-      const { findings } = await verify(store, "a", { deep: true });
-      assertEquals(findings, []);
-    });
-  }
 });
 
 Deno.test("verify finds a file that was changed after adoptPyramid, in each level", async () => {

@@ -10,7 +10,7 @@ import {
 } from "../../mod.ts";
 import { snippetsFor } from "../../src/cli/page/array_page.ts";
 import type { AdoptedArray } from "../../src/adopt/adoption_options.ts";
-import type { AdoptedVerification } from "../../src/adopt/verify_adoption.ts";
+import type { AdoptedVerification } from "../../src/adopt/mod.ts";
 import { innermostCodecs } from "../../src/zarrita/sharded_array.ts";
 import { registerCodecs, withZarrParts } from "../../zarrita.ts";
 import { serve, storeHandler } from "../stores/loopback.ts";

@@ -4,8 +4,6 @@ import {
   openArrayChunks,
   parseArray,
 } from "../arrays/mod.ts";
-import { openZipFile } from "./zip_directory.ts";
-import { ZipEntries } from "./zip_entries.ts";
 import { crc32 } from "../checksum/mod.ts";
 import { describe, MetadataError } from "../errors/mod.ts";
 import { type ArrayMetadata, isSameJson } from "../metadata/mod.ts";
@@ -23,6 +21,7 @@ import {
   type StoreKey,
   type StoreOptions,
 } from "../stores/mod.ts";
+import { openZipFile, ZipEntries } from "../zip/mod.ts";
 
 const DOCUMENT = "/zarr.json";
 /** The members of metadata that must be the same for all files of an array. */
@@ -106,6 +105,13 @@ async function zippedArrayIn(
   const { metadata } = parseArray(chunks.metadata, { isNew: true });
   const coordinates: number[][] = [];
   for await (const chunk of chunks.list()) coordinates.push(chunk);
+  if (coordinates.length === 0) {
+    throw new RangeError(
+      `File ${describe(key)} has no chunk of its array, such as the entry ${
+        describe(chunks.keyEncoding.encode(chunks.gridShape.map(() => 0)))
+      } beside its zarr.json, so that all elements would have the fill value: leave it out, or correct the names of its entries`,
+    );
+  }
   const keys = coordinates.map((c) => chunks.key(c));
   const extents = await entries.extents(keys);
   return {
@@ -119,17 +125,6 @@ async function zippedArrayIn(
       checksum: entries.checksum(keys[i]!)!,
     })),
   };
-}
-
-/** The names of the dimensions of an array in a zip, whose path is `array`. */
-export async function dimensionsOfZip(
-  store: Store,
-  key: StoreKey,
-  array: string,
-  options: StoreOptions = {},
-): Promise<readonly (string | null)[]> {
-  const { metadata } = await readZippedArray(store, key, array, options);
-  return metadata.dimension_names ?? metadata.shape.map(() => null);
 }
 
 /** Opens an array in a zip. If another node is at its path, the error advises how to name the array. */
