@@ -97,6 +97,7 @@ export interface Placement {
   readonly stack: number;
   /** Names of the dimensions other than those of the files. */
   readonly dimensionNames?: readonly (string | null)[] | undefined;
+  readonly notes?: readonly string[];
 }
 
 /** Arrays that files make, and the groups around them. */
@@ -177,8 +178,17 @@ export async function adoptFiles<F>(
     name: `File ${describe(keys[i]!)}`,
     coordinates: placement.coordinates[i]!,
   }));
+  const { stack, dimensionNames } = placement;
   for (const file of placed) {
-    assertCoordinates(file, format.dimensionsOf(file), placement);
+    const dimensions = [...stackNames(stack), ...format.dimensionsOf(file)];
+    assertCoordinates(file, dimensions);
+    if ((dimensionNames ?? dimensions).length !== dimensions.length) {
+      throw new RangeError(
+        `Expected dimensionNames to have one name for each of the ${dimensions.length} dimensions, found ${
+          describe(dimensionNames)
+        }`,
+      );
+    }
   }
   const { arrays, groups = new Map(), notes } = await format
     .compose(placed, { ...placement, encoding });
@@ -205,7 +215,7 @@ export async function adoptFiles<F>(
   return {
     arrays: reports,
     groups,
-    notes: [...notesOnGaps(placed), ...notes],
+    notes: [...placement.notes ?? [], ...notesOnGaps(placed), ...notes],
   };
 }
 
@@ -223,21 +233,28 @@ function documentAt(root: string): StoreKey {
   return `${root}/zarr.json` as StoreKey;
 }
 
+/** The names of the new first dimensions of a stack. */
+export function stackNames(count: number): string[] {
+  return count === 1
+    ? ["stack"]
+    : Array.from({ length: count }, (_, i) => `stack_${i}`);
+}
+
 /** Refuses coordinates of another number than there are dimensions. */
 function assertCoordinates(
   { name, coordinates }: PlacedFile,
   dimensions: readonly (string | null)[],
-  { stack }: Placement,
 ): void {
-  if (coordinates.length === stack + dimensions.length) return;
-  const isStack = stack === 0 && coordinates.length > dimensions.length;
+  if (coordinates.length === dimensions.length) return;
+  const mayStack = coordinates.length > dimensions.length &&
+    dimensions.includes("y") && !dimensions[0]?.startsWith("stack");
   throw new RangeError(
     `${name} is at ${
       describe(coordinates)
-    }, where an array of it has the dimensions ${describe(dimensions)}${
-      stack > 0 ? ` after ${stack} of a stack` : ""
+    }, where an array of it has the dimensions ${
+      describe(dimensions)
     }: give one coordinate for each${
-      isStack
+      mayStack
         ? ", or set stack: true for a new first dimension, or stack to the number of new ones"
         : ""
     }`,

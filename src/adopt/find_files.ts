@@ -13,7 +13,12 @@ import {
   type StoreKey,
   type StoreOptions,
 } from "../stores/mod.ts";
-import type { FileFormat, FilesToAdopt, Placement } from "./adopt_files.ts";
+import {
+  type FileFormat,
+  type FilesToAdopt,
+  type Placement,
+  stackNames,
+} from "./adopt_files.ts";
 
 /** The number of keys that a message names. */
 const MOST_NAMED = 3;
@@ -88,10 +93,12 @@ export async function findFiles(
     keys,
     encoding,
     place: (own) => ({
-      coordinates: placeByName(encoding, names, [
-        ...new Array<null>(stack).fill(null),
-        ...own,
-      ], isPicture),
+      coordinates: placeByName(
+        encoding,
+        names,
+        [...stackNames(stack), ...own],
+        isPicture,
+      ),
       stack,
       dimensionNames,
     }),
@@ -177,7 +184,7 @@ function noFiles(
 export function exampleOf(encoding: ChunkKeyEncoding): string {
   for (const rank of [2, 1, 3, 4, 5]) {
     try {
-      return encoding.encode(new Array<number>(rank).fill(0));
+      return encoding.encode(Array.from({ length: rank }, (_, i) => i));
     } catch {
       // The format is for another number of dimensions.
     }
@@ -256,6 +263,8 @@ function assertBothNumbered(
   throw new RangeError(
     `File ${
       describe(name)
-    } has a number for its dimension ${has} and none for ${lacks}, of ${dimensions.length} dimensions: set stack to the number of new first dimensions, number both, as by "{${y}}_{${x}}", or list the files with their coordinates`,
+    } has a number for its dimension ${has} and none for ${lacks}, of ${
+      describe(dimensions)
+    }: set stack to the number of new first dimensions, number both, as by "{${y}}_{${x}}", or list the files with their coordinates`,
   );
 }

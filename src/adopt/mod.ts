@@ -4,6 +4,7 @@ export {
   type FileFormat,
   type FilesToAdopt,
   type Placement,
+  stackNames,
 } from "./adopt_files.ts";
 export { checkFileRecord, isAdopted } from "./adopted_index.ts";
 export {

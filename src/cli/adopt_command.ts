@@ -2,9 +2,9 @@ import type {
   AdoptedArray,
   AdoptedPyramid,
   AdoptionOptions,
-  AdoptPyramidOptions,
 } from "../adopt/mod.ts";
-import { FileSystemStore, type Store } from "../stores/mod.ts";
+import { FileSystemStore } from "../stores/mod.ts";
+import { findAdopted } from "./adopted_files.ts";
 import {
   type Arguments,
   type Command,
@@ -13,14 +13,6 @@ import {
   wholeNumber,
 } from "./command.ts";
 import { bytesText, ProgressLine, shapeText, unitsText } from "./format.ts";
-import {
-  findFiles,
-  type FoundFiles,
-  noteText,
-  placeFiles,
-  stackOf,
-  withAdvice,
-} from "./place_files.ts";
 import { withFolder } from "./error_output.ts";
 import { stateOf } from "./open_store.ts";
 import { printJson } from "./outputs.ts";
@@ -36,12 +28,10 @@ export const ADOPT: Command = {
     "--into <PATH>": "the folder of the array",
     "--template <FORMAT>":
       "the format of the file names, such as row{0}_column{1}.tif; {0+1} counts from 1, {0*10} by 10; by default, names such as c/0/1.tif",
-    "--separator <TEXT>":
-      "the separator between the coordinates of {*} in --template",
-    "--link":
-      "also give each file the name of its chunk, by a hard link in the folder of the array",
     "--places <CSV>":
       "a table of files and their grid coordinates, such as tile.tif,0,1, in place of FILES; implies --link",
+    "--link":
+      "also give each file the name of its chunk, by a hard link in the folder of the array",
     "--dimension-names <NAMES>":
       "the names of the dimensions, such as time,y,x; a name may be empty",
     "--multiscale":
@@ -50,21 +40,11 @@ export const ADOPT: Command = {
       "make each TIFF one element along a new first dimension, in the order given; along several new dimensions if --dimension-names t,z,y,x or the header of --places names more than the files have",
     "--page <N>":
       "adopt only this page of each TIFF, counted from 0; by default, all pages",
-    "--series <N>":
-      "adopt this image of OME-XML, counted from 0, or the hyperstack of ImageJ, with its dimensions t, c and z; by default, --multiscale adopts the only image",
-    "--overview <N>":
-      "adopt this overview in place of the page, counted from 1, the largest",
-    "--fill-value <NUMBER>": "the value of elements that are in no TIFF",
     "--array <PATH>": "the path of the array inside the zips",
     "--overwrite": "replace existing indexes and zarr.json",
     "--dry-run": "print what would be done, and write nothing",
   },
-  exclusive: [
-    ["multiscale", "overview"],
-    ["page", "series"],
-    ["places", "template"],
-    ["places", "separator"],
-  ],
+  exclusive: [["places", "template"]],
   examples: [
     "zarr-parts adopt survey/*.tif --into survey --template 'row{0}_column{1}.tif'",
     "zarr-parts adopt scene.tif --into scene.zarr --link",
@@ -82,8 +62,17 @@ export const ADOPT: Command = {
         "Expected --into=PATH with the folder of the array, found none",
       );
     }
-    const isMultiscale = args.has("multiscale");
-    const found = await findFiles(args, into);
+    const found = await findAdopted(args, into);
+    const { format, root, path, files } = found;
+    for (const name of ["stack", "page", "multiscale"]) {
+      if (format === "zip" && args.has(name)) {
+        throw new UsageError(`--${name} is for TIFFs only`);
+      }
+    }
+    if (format === "tiff" && args.has("array")) {
+      throw new UsageError("--array is for zip files only");
+    }
+    const page = wholeNumber(args, "page", 0);
     const progress = new ProgressLine(io, args.has("quiet"));
     const options: AdoptionOptions = {
       link: found.link,
@@ -92,39 +81,45 @@ export const ADOPT: Command = {
       signal: io.signal,
       onProgress: ({ done, total }) => progress.update(done, total),
     };
-    const store = new FileSystemStore(found.root);
-    const isZip = found.format === "zip";
-    if (isMultiscale && isZip) {
-      throw new UsageError("--multiscale is for TIFFs only");
+    const store = new FileSystemStore(root);
+    const { adoptArray, adoptLevels, pyramidFormat, tiffFormat, zipFormat } =
+      await import("../adopt/mod.ts");
+    try {
+      if (args.has("multiscale")) {
+        const format = pyramidFormat(path, { page });
+        const levels = await adoptLevels(store, path, format, files, options);
+        progress.clear();
+        reportLevels(levels, args, into, io);
+      } else {
+        const adopted = format === "zip"
+          ? await adoptArray(
+            store,
+            path,
+            zipFormat(args.text("array") ?? ""),
+            files,
+            options,
+          )
+          : await adoptArray(store, path, tiffFormat({ page }), files, options);
+        progress.clear();
+        reportArray(adopted, args, into, io);
+      }
+      return 0;
+    } catch (error) {
+      progress.clear();
+      // A run removes its indexes only if all of them are new.
+      const isNew = ["overwrite", "dry-run"].every((name) => !args.has(name));
+      if (io.signal.aborted && isNew) {
+        io.note(
+          "The new indexes are removed: run the same command again to start over\n",
+        );
+      }
+      if (format === "zip" && files.keys.length === 1 && !io.signal.aborted) {
+        io.note(
+          "adopt takes zip files that are shards of one array; inspect, verify, convert and serve read an archive of whole arrays as it is\n",
+        );
+      }
+      throw withFolder(error, root);
     }
-    const adopt = isZip ? adoptZips : isMultiscale ? adoptLevels : adoptTiffs;
-    const adopted = await adopt(store, found, args, options)
-      .catch((error) => {
-        // A run removes its indexes only if all of them are new.
-        const isNew = ["overwrite", "dry-run"]
-          .every((name) => !args.has(name));
-        if (io.signal.aborted && isNew) {
-          io.note(
-            "The new indexes are removed: run the same command again to start over\n",
-          );
-        }
-        if (isZip && found.files.length === 1 && !io.signal.aborted) {
-          io.note(
-            "adopt takes zip files that are shards of one array; inspect, verify, convert and serve read an archive of whole arrays as it is\n",
-          );
-        }
-        throw withFolder(error, found.root);
-      })
-      .finally(() => progress.clear());
-    const { notes } = "levels" in adopted ? adopted : adopted.report;
-    const allNotes = await withAdvice(notes, found);
-    if ("levels" in adopted) {
-      reportLevels({ ...adopted, notes: allNotes }, args, into, io);
-    } else {
-      const report = { ...adopted.report, notes: allNotes };
-      reportArray({ ...adopted, report }, args, into, io);
-    }
-    return 0;
   },
 };
 
@@ -162,7 +157,7 @@ function reportArray(
     }, indexes of ${bytesText(indexBytes)}`,
   );
   if (missingFiles > 0) io.print(missingText(missingFiles));
-  for (const note of notes) io.print(noteText(note));
+  for (const note of notes) io.print(`  ${note}`);
 }
 
 function missingText(count: number): string {
@@ -203,104 +198,5 @@ function reportLevels(
     );
     if (missingFiles > 0) io.print(missingText(missingFiles));
   }
-  for (const note of notes) io.print(noteText(note));
-}
-
-async function adoptTiffs(
-  store: Store,
-  found: FoundFiles,
-  args: Arguments,
-  options: AdoptionOptions,
-): Promise<AdoptedArray> {
-  const { adoptTiffs } = await import("../adopt/mod.ts");
-  const overview = wholeNumber(args, "overview", 0);
-  return await adoptTiffs(store, found.path, {
-    ...options,
-    ...await tiffOptions(store, found, args, overview),
-    overview,
-  });
-}
-
-/** The options of adoptions of TIFFs, with the places of the files. */
-async function tiffOptions(
-  store: Store,
-  found: FoundFiles,
-  args: Arguments,
-  overview: number | undefined,
-): Promise<Omit<AdoptPyramidOptions, keyof AdoptionOptions>> {
-  if (args.has("array")) throw new UsageError("--array is for zip files only");
-  const { dimensionsOfTiff } = await import("../tiff/mod.ts");
-  const [page, series] = ["page", "series"].map((name) =>
-    wholeNumber(args, name, 0)
-  );
-  const isPyramid = args.has("multiscale");
-  const selection = { page, series, overview, isPyramid };
-  const { key } = found.files[0]!;
-  const own = await dimensionsOfTiff(store, key, selection);
-  const stack = stackOf(found, args, own);
-  const placed = await placeFiles(
-    found,
-    args,
-    (key) => dimensionsOfTiff(store, key, { ...selection, stack }),
-  );
-  return {
-    ...placed,
-    chunkKeyEncoding: found.encoding,
-    stack,
-    page,
-    series,
-    fillValue: numberOf(args, "fill-value"),
-  };
-}
-
-async function adoptLevels(
-  store: Store,
-  found: FoundFiles,
-  args: Arguments,
-  { link: _, ...options }: AdoptionOptions,
-): Promise<AdoptedPyramid> {
-  const { adoptPyramid } = await import("../adopt/mod.ts");
-  return await adoptPyramid(store, found.path, {
-    ...options,
-    ...await tiffOptions(store, found, args, undefined),
-  });
-}
-
-async function adoptZips(
-  store: Store,
-  found: FoundFiles,
-  args: Arguments,
-  options: AdoptionOptions,
-): Promise<AdoptedArray> {
-  for (const name of ["stack", "page", "series", "overview", "fill-value"]) {
-    if (args.has(name)) throw new UsageError(`--${name} is for TIFFs only`);
-  }
-  const { adoptZip } = await import("../adopt/mod.ts");
-  const { dimensionsOfZip } = await import("../zip/mod.ts");
-  const array = args.text("array") ?? "";
-  const placed = await placeFiles(
-    found,
-    args,
-    (key) => dimensionsOfZip(store, key, array),
-  );
-  return await adoptZip(store, found.path, {
-    ...options,
-    ...placed,
-    chunkKeyEncoding: found.encoding,
-    array,
-  });
-}
-
-/** A number, as a bigint where only that is exact. */
-function numberOf(args: Arguments, name: string): number | bigint | undefined {
-  const text = args.text(name);
-  if (text === undefined) return undefined;
-  const number = text.trim() === "" ? NaN : Number(text);
-  if (Number.isNaN(number) && text !== "NaN") {
-    throw new UsageError(
-      `Expected --${name} with a number, found ${JSON.stringify(text)}`,
-    );
-  }
-  const isLong = /^-?\d+$/.test(text) && !Number.isSafeInteger(number);
-  return isLong ? BigInt(text) : number;
+  for (const note of notes) io.print(`  ${note}`);
 }

@@ -1,6 +1,6 @@
 import { CsvError, parse } from "csv-parse/sync";
-import { dirname, relative, resolve } from "node:path";
-import { nearestName } from "../errors/mod.ts";
+import { statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { UsageError } from "./command.ts";
 import { assertPath } from "./open_store.ts";
 
@@ -158,42 +158,16 @@ function fileColumn(
 function pathOf(file: string, table: string, line: number): string {
   assertPath(file);
   const path = resolve(dirname(table), file);
-  const info = statOf(path);
-  if (info?.isFile) return path;
-  const others = info ? [] : filesBeside(path);
-  const nearest = others.length > 0 ? nearestName(path, others) : undefined;
+  const state = statSync(path, { throwIfNoEntry: false });
+  if (state?.isFile()) return path;
   throw problem(
     table,
     `line ${line} names ${quoted(file)}, ${
-      info
+      state
         ? "which is a folder"
-        : `where there is no file; paths are relative to the folder of the table`
-    }${
-      nearest === undefined
-        ? ""
-        : `; did you mean ${quoted(relative(dirname(table), nearest))}?`
+        : "where there is no file; paths are relative to the folder of the table"
     }`,
   );
-}
-
-function statOf(path: string): Deno.FileInfo | undefined {
-  try {
-    return Deno.statSync(path);
-  } catch {
-    return undefined;
-  }
-}
-
-/** The paths of the files beside a file. */
-function filesBeside(path: string): string[] {
-  try {
-    const folder = dirname(path);
-    return [...Deno.readDirSync(folder)].map(({ name }) =>
-      resolve(folder, name)
-    );
-  } catch {
-    return [];
-  }
 }
 
 function isNumber(cell: string): boolean {
@@ -214,8 +188,7 @@ interface PlacedRows {
  * @param defaults The names of the dimensions of the files.
  * @param names The names that the user gives to the dimensions.
  * @param isPicture Whether the dimensions are those of TIFFs, `y` and `x` among them.
- * @throws {UsageError} If there are too many columns, some of `y` and `x` would lack one,
- * or two files have the same place.
+ * @throws {UsageError} If there are too many columns, or only one of `y` and `x` has one.
  */
 export function placeByColumns(
   { table, header, files }: Places,
@@ -262,20 +235,9 @@ export function placeByColumns(
       }`,
     );
   }
-  const seen = new Map<string, number>();
-  const coordinates = files.map(({ numbers, line }) => {
+  const coordinates = files.map(({ numbers }) => {
     const place = new Array<number>(rank).fill(0);
     taken.forEach((dimension, i) => place[dimension] = numbers[i]!);
-    const other = seen.get(place.join());
-    if (other !== undefined) {
-      throw problem(
-        table,
-        `lines ${other} and ${line} have the same place, ${
-          numbers.join(", ")
-        }; expected each place once`,
-      );
-    }
-    seen.set(place.join(), line);
     return place;
   });
   const dimensionNames = header &&

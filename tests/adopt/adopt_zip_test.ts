@@ -271,7 +271,7 @@ Deno.test("adoptZip refuses files that are no shards of one array, with the reas
       [["/a/data.zip", smallZip()]],
       {},
       RangeError,
-      'Found no file below "/a" whose key is that of a chunk, such as "c/0/0.zip", among 1 keys such as "/a/data.zip"',
+      'Found no file below "/a" whose key is that of a chunk, such as "c/0/1.zip", among 1 keys such as "/a/data.zip"',
     ],
     [
       [["/a/data.zip", smallZip()]],

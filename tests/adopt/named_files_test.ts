@@ -101,8 +101,8 @@ const KINDS: [
   [{}, "f{1+1}.tif", [1, 2, 16, 16], 2],
   [{}, "f{-3+1}.tif", [1, 2, 16, 16], 2],
   [{ bands: 3 }, "f{2+1}.tif", [1, 1, 2, 16, 16, 3], 3],
-  [{}, "f{0+1}.tif", "of 2 dimensions: set stack", 0],
-  [{}, "f{2+1}.tif", "of 4 dimensions: set stack", 2],
+  [{}, "f{0+1}.tif", 'of ["y", "x"]: set stack', 0],
+  [{}, "f{2+1}.tif", 'of ["stack_0", "stack_1", "y", "x"]: set stack', 2],
   [{}, "f{0+1}.tif", "dimension y and none for x"],
   [{}, "f{1+1}.tif", "dimension x and none for y"],
   [
@@ -173,7 +173,7 @@ Deno.test("adoptZip places files along one dimension, and names the dimensions",
   for (
     const [dimensionNames, message] of [[
       ["a"],
-      "Expected dimension_names to be a list of 3 names",
+      "Expected dimensionNames to have one name for each of the 3",
     ], [[
       "a",
       1,

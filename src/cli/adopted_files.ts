@@ -1,0 +1,365 @@
+import { walk } from "@std/fs/walk";
+import { dirname, relative, resolve, sep } from "node:path";
+import {
+  exampleOf,
+  exampleTemplate,
+  type FilesToAdopt,
+  nameProblem,
+  placeByName,
+  type Placement,
+  stackNames,
+} from "../adopt/mod.ts";
+import {
+  type ChunkKeyEncoding,
+  SuffixChunkKeyEncoding,
+  TemplateChunkKeyEncoding,
+} from "../chunk_key_encoding/mod.ts";
+import type { ChunkKeyError } from "../errors/mod.ts";
+import type { StoreKey } from "../stores/mod.ts";
+import { type Arguments, UsageError } from "./command.ts";
+import { unitsText } from "./format.ts";
+import { assertPath } from "./open_store.ts";
+import { placeByColumns, type Places, readPlaces } from "./read_places.ts";
+
+/** The files that arguments name, and where they become arrays. */
+interface AdoptedFiles {
+  readonly format: "tiff" | "zip";
+  /** The folder of the store. */
+  readonly root: string;
+  /** The path of the array in the store. */
+  readonly path: string;
+  /** Whether files get the names of their chunks, too. */
+  readonly link: boolean;
+  readonly files: FilesToAdopt;
+}
+
+/**
+ * Finds the files that an array is made of, and what places them: a template of their names,
+ * a table, or their order in a stack.
+ *
+ * @param into The folder of the array.
+ * @throws {UsageError} If files lie elsewhere than they may, or nothing says their places.
+ */
+export async function findAdopted(
+  args: Arguments,
+  into: string,
+): Promise<AdoptedFiles> {
+  const table = args.text("places");
+  const places = table === undefined ? undefined : await readPlaces(table);
+  const link = ["link", "multiscale", "places"].some((name) => args.has(name));
+  const given = places?.files.map(({ path }) => path) ?? args.operands;
+  for (const place of [...given, into]) assertPath(place);
+  const folder = resolve(into);
+  const template = args.text("template");
+  const named = template === undefined
+    ? undefined
+    : new TemplateChunkKeyEncoding(template);
+  const paths: string[] = [];
+  for (const place of given) {
+    const found = await listFiles(place, named, link, folder);
+    if (found.length === 0) {
+      throw nothingIn(place, named, link, await allFiles(resolve(place)));
+    }
+    paths.push(...found);
+  }
+  const format = formatOf(paths);
+  if (!link) assertInside(paths, folder, into);
+  const suffix = new SuffixChunkKeyEncoding(
+    extensionOf(paths[0]!) || (format === "zip" ? ".zip" : ".tiff"),
+  );
+  const byName = named ?? (link ? undefined : suffix);
+  const names = paths.map((path) => nameOf(path, named, link, folder));
+  for (const [i, name] of names.entries()) {
+    const problem = byName && nameProblem(byName, name);
+    if (problem) throw misnamed(paths[i]!, byName, problem, names);
+  }
+  if (!byName && !places && !args.has("stack") && paths.length > 1) {
+    throw new UsageError(
+      `Expected --template${
+        suggest(names)
+      }, --places or --stack, which say the places of ${
+        unitsText(paths.length, "file")
+      } in the array`,
+    );
+  }
+  const root = link ? commonFolder([folder, ...paths.map(dirname)]) : folder;
+  return {
+    format,
+    root,
+    path: slashed(relative(root, folder)),
+    link,
+    files: {
+      keys: paths.map((path): StoreKey => `/${slashed(relative(root, path))}`),
+      encoding: link ? suffix : byName!,
+      place: (own) => placeFiles(own, args, { format, byName, names, places }),
+    },
+  };
+}
+
+/** What says the places of files. */
+interface NamedFiles {
+  readonly format: "tiff" | "zip";
+  readonly byName: ChunkKeyEncoding | undefined;
+  readonly names: readonly string[];
+  readonly places: Places | undefined;
+}
+
+/**
+ * Gives files their grid coordinates.
+ *
+ * @param own The names of the dimensions of a file.
+ */
+function placeFiles(
+  own: readonly (string | null)[],
+  args: Arguments,
+  { format, byName, names, places }: NamedFiles,
+): Placement {
+  const isPicture = format === "tiff";
+  const dimensionNames = args.text("dimension-names")?.split(",")
+    .map((name) => name.trim() || null);
+  // As many new dimensions as there are further names, or columns of no dimension.
+  const further = dimensionNames
+    ? dimensionNames.length - own.length
+    : places?.header?.filter((name) => !own.includes(name.toLowerCase()))
+      .length ?? 1;
+  const stack = args.has("stack") ? Math.max(further, 1) : 0;
+  const dimensions = [...stackNames(stack), ...own];
+  if (places !== undefined) {
+    const { coordinates, dimensionNames: header } = placeByColumns(
+      places,
+      dimensions,
+      dimensionNames,
+      isPicture,
+    );
+    return { stack, coordinates, dimensionNames: dimensionNames ?? header };
+  }
+  if (byName !== undefined) {
+    const coordinates = placeByName(byName, names, dimensions, isPicture);
+    return { stack, dimensionNames, coordinates };
+  }
+  return {
+    stack,
+    dimensionNames,
+    coordinates: names.map((_, i) => dimensions.map((_, n) => n === 0 ? i : 0)),
+    notes: notesOnOrder(names),
+  };
+}
+
+/** Returns a note on files in the order of shells, which sort `day10` before `day2`. Any other order is meant. */
+function notesOnOrder(names: readonly string[]): string[] {
+  const isBefore = (i: number) => names[i - 1]! < names[i]!;
+  const place = names.findIndex((name, i) =>
+    i > 0 && compareNames(names[i - 1]!, name) > 0
+  );
+  if (place < 0 || !names.every((_, i) => i === 0 || isBefore(i))) return [];
+  return [
+    `The files are stacked in the order given, ${
+      quoted(names[place - 1]!)
+    } before ${
+      quoted(names[place]!)
+    }: give their folder for the order of their numbers, or --template${
+      suggest(names)
+    }`,
+  ];
+}
+
+/** The formats of files, by the ends of their names. */
+const ZIP = /\.zip$/i;
+const TIFF = /\.(?:tiff?|btf|tf8)$/i;
+
+/** The files of a folder that have the end of a format, in the order of {@linkcode compareNames}. */
+async function allFiles(folder: string): Promise<string[]> {
+  const paths: string[] = [];
+  for await (const { path } of walk(folder, { includeDirs: false })) {
+    if (ZIP.test(path) || TIFF.test(path)) paths.push(path);
+  }
+  return paths.sort(compareNames);
+}
+
+/** Lists the files of a path: a file itself, or those of a folder that are to be adopted. */
+async function listFiles(
+  place: string,
+  named: TemplateChunkKeyEncoding | undefined,
+  link: boolean,
+  folder: string,
+): Promise<string[]> {
+  const path = resolve(place);
+  const info = await Deno.stat(path).catch((error) => {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  });
+  if (info === undefined) {
+    throw new Error(`There is no file or folder ${quoted(place)}`);
+  }
+  if (!info.isDirectory) return [path];
+  return (await allFiles(path)).filter((file) => {
+    // Links that an earlier run made have the names of chunks, and are not adopted again.
+    if (link && isChunk(folder, file)) return false;
+    if (named === undefined) return link || isChunk(folder, file);
+    const name = nameOf(file, named, link, folder);
+    const problem = nameProblem(named, name);
+    return problem === undefined || problem.nearest !== undefined;
+  });
+}
+
+/** The part of a path that a template names: all below the folder of the array, or as many names as the template has. */
+function nameOf(
+  path: string,
+  named: TemplateChunkKeyEncoding | undefined,
+  link: boolean,
+  folder: string,
+): string {
+  if (!link) return slashed(relative(folder, path));
+  const count = named?.format.split("/").length ?? 1;
+  return path.split(sep).slice(-count).join("/");
+}
+
+/** Whether a file has a name such as `c/0/1.tif` in the folder of an array, or in one of a group of levels. */
+function isChunk(folder: string, path: string): boolean {
+  const name = slashed(relative(folder, path));
+  const encoding = new SuffixChunkKeyEncoding(extensionOf(name));
+  return [name, name.replace(/^\d+\/(?:data\/)?/, "")]
+    .some((each) => nameProblem(encoding, each) === undefined);
+}
+
+/** The error for a folder without files that are to be adopted. */
+function nothingIn(
+  place: string,
+  named: TemplateChunkKeyEncoding | undefined,
+  link: boolean,
+  present: readonly string[],
+): UsageError {
+  const names = present.map((path) => path.slice(dirname(path).length + 1));
+  const found = names.length === 0
+    ? "found no TIFF or zip files"
+    : `found files such as ${quoted(names[0]!)}`;
+  return new UsageError(
+    named !== undefined
+      ? `No file in ${quoted(place)} fits --template ${
+        quoted(named.format)
+      }: expected names such as ${exampleOf(named)}, ${found}${suggest(names)}`
+      : link
+      ? `Expected TIFF or zip files in ${quoted(place)}, found none`
+      : `Expected files in ${
+        quoted(place)
+      } with names such as c/0/1.tif, ${found}; --template takes other names${
+        suggest(names)
+      }, and --places or --link with --stack take any names`,
+  );
+}
+
+/** Says a template that fits names. */
+function suggest(names: readonly string[]): string {
+  const format = exampleTemplate(names);
+  return format === undefined ? "" : `, such as --template '${format}'`;
+}
+
+/** The error for a file whose name does not give its coordinates. */
+function misnamed(
+  path: string,
+  encoding: ChunkKeyEncoding,
+  { nearest, problem }: ChunkKeyError,
+  names: readonly string[],
+): UsageError {
+  const isTemplate = encoding instanceof TemplateChunkKeyEncoding;
+  const expected = nearest === undefined
+    ? `expected names such as ${exampleOf(encoding)}`
+    : `it ${problem}, as in ${nearest}`;
+  return new UsageError(
+    `File ${quoted(path)} does not ${
+      isTemplate
+        ? `fit --template ${quoted(encoding.format)}`
+        : "have the name of a chunk"
+    }: ${expected}${
+      isTemplate ? "" : ", --template for other names with numbers, or --link"
+    }${suggest(names)}`,
+  );
+}
+
+/** Refuses files outside the folder of the array. */
+function assertInside(
+  paths: readonly string[],
+  folder: string,
+  into: string,
+): void {
+  const outside = paths.find((path) => {
+    const way = relative(folder, path);
+    return way === ".." || way.startsWith(`..${sep}`) || resolve(way) === way;
+  });
+  if (outside === undefined) return;
+  throw new UsageError(
+    `File ${quoted(outside)} is not in ${
+      quoted(into)
+    }, the folder of the array: expected --into with a folder that holds the files, or --link, which gives each file a second name there`,
+  );
+}
+
+/** The innermost folder that holds all folders. */
+function commonFolder(folders: readonly string[]): string {
+  return folders.reduce((common, folder) => {
+    while (folder !== common && !folder.startsWith(withEnd(common))) {
+      common = dirname(common);
+    }
+    return common;
+  });
+}
+
+function withEnd(folder: string): string {
+  return folder.endsWith(sep) ? folder : folder + sep;
+}
+
+/** Compares names so that `day2` comes before `day10`. */
+export function compareNames(a: string, b: string): number {
+  const [ones, others] = [a, b].map((name) => name.split(/([0-9]+)/)) as [
+    string[],
+    string[],
+  ];
+  const place = ones.findIndex((text, i) => text !== others[i]);
+  const [one, other] = [ones[place], others[place]];
+  if (one === undefined || other === undefined) {
+    return ones.length - others.length;
+  }
+  const digits = [one, other].map((text) => text.replace(/^0+/, ""));
+  const [left, right] = digits as [string, string];
+  const isNumber = place % 2 === 1; // Texts and digits alternate.
+  if (isNumber && left.length !== right.length) {
+    return left.length - right.length;
+  }
+  if (isNumber && left !== right) return left < right ? -1 : 1;
+  return one < other ? -1 : 1;
+}
+
+/** The format of files, by their names. */
+function formatOf(paths: readonly string[]): "tiff" | "zip" {
+  const isZip = (path: string) => ZIP.test(path);
+  const zip = paths.find(isZip);
+  const ozx = paths.find((path) => /\.ozx$/i.test(path));
+  if (ozx !== undefined) {
+    throw new UsageError(
+      `File ${
+        JSON.stringify(ozx)
+      } is an archive of OME-Zarr: inspect, verify, convert and serve read it as it is`,
+    );
+  }
+  if (zip === undefined) return "tiff";
+  const other = paths.find((path) => !isZip(path));
+  if (other === undefined) return "zip";
+  throw new UsageError(
+    `Expected files of one format, found ${JSON.stringify(zip)} and ${
+      JSON.stringify(other)
+    }`,
+  );
+}
+
+function extensionOf(path: string): string {
+  return /\.[^./\\]+$/.exec(path)?.[0] ?? "";
+}
+
+/** A path with `/` between names, as in keys. */
+function slashed(path: string): string {
+  return path.replaceAll(sep, "/");
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text);
+}
