@@ -117,7 +117,10 @@ async function listKeys(
       }, which has no "list" method: give them by the option "files"`,
     );
   }
-  return await Array.fromAsync(store.list(`${root}/` as StoreKey, options));
+  const keys: StoreKey[] = [];
+  const prefix = `${root}/` as StoreKey;
+  for await (const key of store.list(prefix, options)) keys.push(key);
+  return keys;
 }
 
 /** Selects the keys that an encoding decodes. */
