@@ -29,8 +29,10 @@ import {
  */
 const READ_WHOLE = 256 * 1024;
 
-/** A range of a part of known length. */
-type Extent = Extract<ByteRange, { offset: number }>;
+/** A part of a certain chunk, under its key in the store below. */
+interface StoredPart extends Part {
+  readonly key: StoreKey;
+}
 
 /** A value under a key that is no chunk key: one part. */
 const ONE_PART: readonly Part[] = [{ keySuffix: "" }];
@@ -51,23 +53,25 @@ export class PartsLayout {
   }
 
   /** The parts of a value, in the order in which they make up the value. */
-  partsOf(key: StoreKey): readonly Part[] {
-    return this.isChunkKey(key) ? this.parts : ONE_PART;
+  partsOf(key: StoreKey): StoredPart[] {
+    const parts = this.isChunkKey(key) ? this.parts : ONE_PART;
+    return parts.map(({ keySuffix, size }) => ({
+      key: `${key}${keySuffix}`,
+      keySuffix,
+      size,
+    }));
   }
 
   /** The keys of the parts of values in storing order. The last one is in place only if all are. */
   keysOf(keys: readonly StoreKey[]): StoreKey[] {
     return keys.flatMap((key) =>
       this.isChunkKey(key)
-        ? this.#storingOrder.map((part) => keyOf(key, part))
+        ? this.#storingOrder.map(({ keySuffix }): StoreKey =>
+          `${key}${keySuffix}`
+        )
         : key
     );
   }
-}
-
-/** Returns the key of a part of a chunk. */
-export function keyOf(key: StoreKey, { keySuffix }: Part): StoreKey {
-  return `${key}${keySuffix}`;
 }
 
 /** Reads whole chunks from their parts. */
@@ -79,244 +83,115 @@ export function partsReader(
     read: (keys, task, options) =>
       below.read(
         layout.keysOf(keys),
-        (values) => task(new ChunkSnapshot(layout, values, options?.signal)),
+        (values) => task(chunkSnapshot(layout, values, options?.signal)),
         { ...options, name: options?.name ?? keys[0]! },
       ),
     ...below.readOf && {
       readOf: (version, key, range, options) =>
         version instanceof ChunkVersion && version.key === key
-          ? readVersion(below, version, range, options)
+          ? version.read(below, range, options)
           : Promise.resolve(undefined),
     },
   };
 }
 
-/** Whole chunks over a snapshot of their parts. Nothing is returned that was not checked against the sizes. */
-export class ChunkSnapshot implements Snapshot {
-  readonly #layout: PartsLayout;
+/** Returns whole chunks over a snapshot of their parts. */
+export function chunkSnapshot(
+  layout: PartsLayout,
+  values: Snapshot,
+  signal: AbortSignal | undefined,
+): Snapshot {
+  const chunks = new Map<StoreKey, StoredChunk>();
+  const chunkAt = (key: StoreKey) => {
+    let chunk = chunks.get(key);
+    if (chunk === undefined) {
+      chunk = new StoredChunk(key, layout.partsOf(key), values, signal);
+      chunks.set(key, chunk);
+    }
+    return chunk;
+  };
+  return {
+    size: (key) => chunkAt(key).size(),
+    read: (key, range, options) => chunkAt(key).read(range, options),
+    stream: (key, range) => chunkAt(key).stream(range),
+    version: (key) => chunkAt(key).version(layout.keysOf([key]).at(-1)!),
+  };
+}
+
+/** A chunk in a snapshot of its parts. Nothing is returned that was not checked against the sizes. */
+class StoredChunk {
+  readonly #key: StoreKey;
+  readonly #parts: readonly StoredPart[];
   readonly #values: Snapshot;
   readonly #signal: AbortSignal | undefined;
-  /** The lengths of parts that are known, by their keys. */
-  readonly #known = new Map<StoreKey, number>();
+  /** The lengths of the parts that have been checked or told by the store. */
+  readonly #lengths: (number | undefined)[] = [];
+  /** Whether the parts are stored, as far as that is known. */
+  readonly #isStored: (boolean | undefined)[] = [];
 
   constructor(
-    layout: PartsLayout,
+    key: StoreKey,
+    parts: readonly StoredPart[],
     values: Snapshot,
     signal: AbortSignal | undefined,
   ) {
-    this.#layout = layout;
+    this.#key = key;
+    this.#parts = parts;
     this.#values = values;
     this.#signal = signal;
   }
 
-  async size(key: StoreKey): Promise<number | undefined> {
-    const sizes = await this.#sizes(key);
-    return sizes?.reduce((sum, size) => sum + size, 0);
+  async size(): Promise<number | undefined> {
+    const lengths = await this.#allLengths();
+    return lengths?.reduce((sum, length) => sum + length, 0);
   }
 
   async read(
-    key: StoreKey,
     range?: ByteRange,
     options: ReadOptions = {},
   ): Promise<Uint8Array | undefined> {
-    const parts = this.#layout.partsOf(key);
-    const stored = new Map<Part, boolean>();
-    const read = async (part: Part, range?: ByteRange) => {
-      const bytes = range
-        ? await this.#readPiece(key, part, range, options)
-        : await this.#readPart(key, part, options);
-      stored.set(part, bytes !== undefined);
-      return bytes;
-    };
-    const pieces = range === undefined
-      ? await allPresent(parts.map((part) => read(part)))
-      : await readPieces(
-        parts.map(({ size }) => size),
-        range,
-        (piece) => read(parts[piece.part]!, piece.range),
-        async (part) => {
-          const size = await this.#sizeOf(key, parts[part]!);
-          stored.set(parts[part]!, size !== undefined);
-          return size;
-        },
-      );
-    if (pieces === undefined) return await this.#absent(key, stored);
+    const pieces = await readPieces(
+      this.#parts.map(({ size }) => size),
+      range,
+      (piece) => this.#readPiece(piece, options),
+      (part) => this.#lengthOf(part),
+    );
+    if (pieces === undefined) return await this.#absent();
     // An empty range does not tell whether the chunk is there.
-    if (pieces.length === 0 && await this.#sizes(key) === undefined) {
+    if (pieces.length === 0 && await this.#allLengths() === undefined) {
       return undefined;
     }
     const bytes = joinPieces(pieces);
-    assertSizeLimit(key, options.limit, bytes.length);
+    assertSizeLimit(this.#key, options.limit, bytes.length);
     return bytes;
   }
 
+  /**
+   * Opens the chunk, or a range of it, as a stream. All parts are opened at once, so that a
+   * missing part is an error here and not in the middle of the stream.
+   */
   async stream(
-    key: StoreKey,
     range?: ByteRange,
   ): Promise<ReadableStream<Uint8Array> | undefined> {
-    const parts = this.#layout.partsOf(key);
-    if (range === undefined) return await this.#join(key, parts);
-    const sizes = await this.#sizes(key);
-    return sizes && await this.#join(key, parts, piecesOf(sizes, range));
-  }
-
-  version(key: StoreKey): StoreVersion | undefined {
-    const keys = this.#layout.keysOf([key]);
-    const versions = new Map(
-      keys.map((key) => [key, this.#values.version(key)]),
-    );
-    const parts = this.#layout.partsOf(key).map((part) => {
-      const partKey = keyOf(key, part);
-      const size = part.size ?? this.#known.get(partKey);
-      return { key: partKey, size, version: versions.get(partKey) };
-    });
-    if (parts.every(hasVersion)) {
-      return new ChunkVersion(key, parts, keys.at(-1)!);
-    }
-    for (const { version } of parts) version?.release();
-    return undefined;
-  }
-
-  /** The lengths of all parts; `undefined` for an absent chunk. */
-  async #sizes(key: StoreKey): Promise<number[] | undefined> {
-    const parts = this.#layout.partsOf(key);
-    const sizes = await Promise.all(
-      parts.map((part) => this.#sizeOf(key, part)),
-    );
-    if (sizes.every((size) => size !== undefined)) return sizes;
-    return await this.#absent(
-      key,
-      new Map(parts.map((part, i) => [part, sizes[i] !== undefined])),
-    );
-  }
-
-  /** Reads the length of a part, and checks it. */
-  async #sizeOf(key: StoreKey, part: Part): Promise<number | undefined> {
-    const partKey = keyOf(key, part);
-    const known = this.#known.get(partKey);
-    if (known !== undefined) return known;
-    const size = await this.#values.size(partKey);
-    if (size === undefined) return undefined;
-    assertPartSize(partKey, part.size, size);
-    this.#known.set(partKey, size);
-    return size;
-  }
-
-  /** Reads a whole part, and checks its length. No more bytes are read than the part may have. */
-  async #readPart(
-    key: StoreKey,
-    part: Part,
-    options: ReadOptions,
-  ): Promise<Uint8Array | undefined> {
-    const { size } = part;
-    const partKey = keyOf(key, part);
-    if (size === undefined) {
-      return await this.#values.read(partKey, undefined, options);
-    }
+    const lengths = range ? await this.#allLengths() : this.#parts.map(() => 0);
+    if (lengths === undefined) return undefined;
+    const pieces = piecesOf(lengths, range);
+    const opening = pieces.map((piece) => this.#open(piece));
     try {
-      const bytes = await this.#values.read(partKey, undefined, {
-        limit: size,
-      });
-      if (bytes === undefined) return undefined;
-      assertPartSize(partKey, size, bytes.length);
-      this.#known.set(partKey, size);
-      return bytes;
-    } catch (error) {
-      if (!(error instanceof SizeLimitError)) throw error;
-      const isLeast = error.size === undefined;
-      assertPartSize(partKey, size, error.size ?? size + 1, isLeast);
-      throw error;
-    }
-  }
-
-  /** Reads a range of a part. The length of a part with a size is checked. */
-  async #readPiece(
-    key: StoreKey,
-    part: Part,
-    range: ByteRange,
-    { allocate }: ReadOptions,
-  ): Promise<Uint8Array | undefined> {
-    const { size } = part;
-    const partKey = keyOf(key, part);
-    if (size === undefined) {
-      return await this.#values.read(partKey, range, { allocate });
-    }
-    const { offset, length } = range as Extent;
-    if (length === size) return await this.#readPart(key, part, {});
-    if (size <= READ_WHOLE) {
-      const whole = await this.#readPart(key, part, {});
-      // A view of a few bytes would keep the whole part in memory.
-      return whole && copyBytes(whole, offset, offset + length);
-    }
-    const [bytes, found] = await Promise.all([
-      this.#values.read(partKey, range, { allocate }),
-      this.#sizeOf(key, part),
-    ]);
-    if (bytes === undefined || found === undefined) return undefined;
-    assertPartSize(partKey, length, bytes.length);
-    return bytes;
-  }
-
-  /**
-   * Returns `undefined` for a chunk of which no part is stored.
-   *
-   * @param stored Whether parts are stored, as far as that is known.
-   * @throws {MissingPartError} If some parts are stored, and others are not.
-   */
-  async #absent(
-    key: StoreKey,
-    stored: Map<Part, boolean>,
-  ): Promise<undefined> {
-    const parts = this.#layout.partsOf(key);
-    await Promise.all(parts.map(async (part) => {
-      if (stored.has(part)) return;
-      const size = await this.#values.size(keyOf(key, part));
-      stored.set(part, size !== undefined);
-    }));
-    const keys = (isStored: boolean) =>
-      parts.filter((part) => stored.get(part) === isStored)
-        .map((part) => keyOf(key, part));
-    const present = keys(true);
-    if (present.length > 0) {
-      throw new MissingPartError(key, keys(false), present);
-    }
-  }
-
-  /**
-   * Opens parts, or pieces of them, as one stream. All are opened at once, so that a missing
-   * part is an error here and not in the middle of the stream.
-   */
-  async #join(
-    key: StoreKey,
-    parts: readonly Part[],
-    pieces: readonly (Partial<Piece> & Pick<Piece, "part">)[] = parts.map((
-      _,
-      part,
-    ) => ({ part })),
-  ): Promise<ReadableStream<Uint8Array> | undefined> {
-    const opening = pieces.map(({ part, range }) =>
-      this.#open(key, parts[part]!, range)
-    );
-    try {
-      const sources = await allPresent(opening);
-      if (sources === undefined) {
-        const opened = await Promise.all(opening);
-        const stored = opened.map((source, i) =>
-          [parts[pieces[i]!.part]!, source !== undefined] as const
-        );
-        return await this.#absent(key, new Map(stored));
+      const streams = await Promise.all(opening);
+      if (!streams.every((stream) => stream !== undefined)) {
+        return await this.#absent();
       }
-      const joined = pieces.map(({ part, range }) => ({
-        keySuffix: parts[part]!.keySuffix,
-        size: range ? lengthOf(range) : parts[part]!.size,
-      }));
-      const signal = this.#signal;
+      const joined = pieces.map(({ part, range }) => {
+        const { keySuffix, size } = this.#parts[part]!;
+        return { keySuffix, size: range ? lengthOf(range) : size };
+      });
       return joinedStream(joined, {
-        open: (piece) => sourceOf(sources[piece]!),
+        open: (piece) => sourceOf(streams[piece]!),
         cancel(reason) {
-          for (const source of sources) cancel(source, reason);
+          for (const stream of streams) cancel(stream, reason);
         },
-      }, { key, signal });
+      }, { key: this.#key, signal: this.#signal });
     } catch (error) {
       // Close the parts that are open, and those that open later.
       for (const stream of opening) {
@@ -326,18 +201,126 @@ export class ChunkSnapshot implements Snapshot {
     }
   }
 
-  async #open(
-    key: StoreKey,
-    part: Part,
-    range: ByteRange | undefined,
-  ): Promise<ReadableStream<Uint8Array> | undefined> {
-    if (part.size !== undefined && part.size <= READ_WHOLE) {
-      const bytes = range
-        ? await this.#readPiece(key, part, range, {})
-        : await this.#readPart(key, part, {});
+  /** @param last The key of the part that is stored last. */
+  version(last: StoreKey): StoreVersion | undefined {
+    const parts = this.#parts.map(({ key, size }, i) => ({
+      key,
+      size: size ?? this.#lengths[i],
+      version: this.#values.version(key),
+    }));
+    if (parts.every(hasVersion)) {
+      return new ChunkVersion(this.#key, parts, last);
+    }
+    for (const { version } of parts) version?.release();
+    return undefined;
+  }
+
+  /** The lengths of all parts; `undefined` for an absent chunk. */
+  async #allLengths(): Promise<number[] | undefined> {
+    const lengths = await Promise.all(
+      this.#parts.map((_, part) => this.#lengthOf(part)),
+    );
+    return lengths.every((length) => length !== undefined)
+      ? lengths
+      : await this.#absent();
+  }
+
+  /** Asks for the length of a part, and checks it. */
+  async #lengthOf(part: number): Promise<number | undefined> {
+    const { key, size } = this.#parts[part]!;
+    const known = this.#lengths[part];
+    if (known !== undefined) return known;
+    const length = await this.#values.size(key);
+    this.#isStored[part] = length !== undefined;
+    if (length !== undefined) assertPartSize(key, size, length);
+    return this.#lengths[part] = length;
+  }
+
+  async #readPiece(
+    piece: Piece,
+    options: ReadOptions,
+  ): Promise<Uint8Array | undefined> {
+    const bytes = await this.#bytesOf(piece, options);
+    this.#isStored[piece.part] = bytes !== undefined;
+    return bytes;
+  }
+
+  /** Reads a piece of a part. The length of a part with a size is checked. */
+  async #bytesOf(
+    { part, range }: Piece,
+    options: ReadOptions,
+  ): Promise<Uint8Array | undefined> {
+    const { key, size } = this.#parts[part]!;
+    if (size === undefined) {
+      const { allocate } = options;
+      return await this.#values.read(
+        key,
+        range,
+        range ? { allocate } : options,
+      );
+    }
+    if (range === undefined) return await this.#readWhole(part);
+    const { offset, length } = range as Extent;
+    if (size <= READ_WHOLE || length === size) {
+      const whole = await this.#readWhole(part);
+      // A view of a few bytes would keep the whole part in memory.
+      return length === size
+        ? whole
+        : whole && copyBytes(whole, offset, offset + length);
+    }
+    const [bytes, whole] = await Promise.all([
+      this.#values.read(key, range, { allocate: options.allocate }),
+      this.#lengthOf(part),
+    ]);
+    if (bytes === undefined || whole === undefined) return undefined;
+    assertPartSize(key, length, bytes.length);
+    return bytes;
+  }
+
+  /** Reads a part with a size. No more bytes are read than it may have. */
+  async #readWhole(part: number): Promise<Uint8Array | undefined> {
+    const { key, size } = this.#parts[part]!;
+    try {
+      const bytes = await this.#values.read(key, undefined, { limit: size });
+      if (bytes === undefined) return undefined;
+      assertPartSize(key, size, bytes.length);
+      this.#lengths[part] = size;
+      return bytes;
+    } catch (error) {
+      if (!(error instanceof SizeLimitError)) throw error;
+      const isLeast = error.size === undefined;
+      assertPartSize(key, size, error.size ?? size! + 1, isLeast);
+      throw error;
+    }
+  }
+
+  async #open(piece: Piece): Promise<ReadableStream<Uint8Array> | undefined> {
+    const { key, size } = this.#parts[piece.part]!;
+    if (size !== undefined && size <= READ_WHOLE) {
+      const bytes = await this.#readPiece(piece, {});
       return bytes && toStream(bytes);
     }
-    return await this.#values.stream(keyOf(key, part), range);
+    const stream = await this.#values.stream(key, piece.range);
+    this.#isStored[piece.part] = stream !== undefined;
+    return stream;
+  }
+
+  /**
+   * Returns `undefined` for a chunk of which no part is stored.
+   *
+   * @throws {MissingPartError} If some parts are stored, and others are not.
+   */
+  async #absent(): Promise<undefined> {
+    const isStored = await Promise.all(
+      this.#parts.map(async ({ key }, part) =>
+        this.#isStored[part] ?? await this.#values.size(key) !== undefined
+      ),
+    );
+    const keys = this.#parts.map(({ key }) => key);
+    const present = keys.filter((_, part) => isStored[part]);
+    if (present.length === 0) return undefined;
+    const missing = keys.filter((_, part) => !isStored[part]);
+    throw new MissingPartError(this.#key, missing, present);
   }
 }
 
@@ -362,171 +345,119 @@ function hasVersion(
 /** The version of a chunk: those of its parts. */
 class ChunkVersion implements StoreVersion {
   readonly key: StoreKey;
-  readonly parts: readonly PartVersion[];
+  readonly #parts: readonly PartVersion[];
   /** The part that is stored last, and removed first. */
-  readonly last: PartVersion;
+  readonly #last: PartVersion;
+  /** The lengths of the parts, as far as they are known. */
+  readonly #lengths: readonly (number | undefined)[];
 
   constructor(key: StoreKey, parts: readonly PartVersion[], last: StoreKey) {
     this.key = key;
-    this.parts = parts;
-    this.last = parts.find(({ key }) => key === last)!;
+    this.#parts = parts;
+    this.#last = parts.find(({ key }) => key === last)!;
+    this.#lengths = parts.map(({ size, version }) => size ?? version.size);
   }
 
   get isLasting(): boolean {
-    return this.parts.every(({ version }) => version.isLasting);
+    return this.#parts.every(({ version }) => version.isLasting);
   }
 
   get isLocal(): boolean {
-    return this.parts.some(({ version }) => version.isLocal);
+    return this.#parts.some(({ version }) => version.isLocal);
   }
 
   get size(): number | undefined {
-    return sumOf(this.sizes());
+    const lengths = this.#lengths;
+    return lengths.every((length) => length !== undefined)
+      ? lengths.reduce((sum, length) => sum + length, 0)
+      : undefined;
   }
 
   get tag(): string | undefined {
-    const tags = this.parts.map(({ size, version }) =>
-      version.tag && `${version.tag}-${size ?? version.size}`
+    const tags = this.#parts.map(({ version }, i) =>
+      version.tag && `${version.tag}-${this.#lengths[i]}`
     );
     return tags.includes(undefined) ? undefined : tags.join(".");
   }
 
   get modified(): number | undefined {
-    const times = this.parts.map(({ version }) => version.modified)
+    const times = this.#parts.map(({ version }) => version.modified)
       .filter((time) => time !== undefined);
     return times.length > 0 ? Math.max(...times) : undefined;
   }
 
-  /** The lengths of the parts, as far as they are known. */
-  sizes(): (number | undefined)[] {
-    return this.parts.map(({ size, version }) => size ?? version.size);
-  }
-
   release(): void {
-    for (const { version } of this.parts) version.release();
+    for (const { version } of this.#parts) version.release();
   }
-}
 
-function sumOf(sizes: readonly (number | undefined)[]): number | undefined {
-  return sizes.reduce<number | undefined>(
-    (sum, size) =>
-      sum === undefined || size === undefined ? undefined : sum + size,
-    0,
-  );
-}
-
-/** Reads a range of a version of a chunk; returns `undefined` if the chunk has another version by now. */
-function readVersion(
-  below: Backend,
-  version: ChunkVersion,
-  range: ByteRange,
-  options: (StoreOptions & ReadOptions) | undefined,
-): Promise<Uint8Array | undefined> {
-  const sizes = version.sizes();
-  const pieces = piecesOf(sizes, range);
-  // Most ranges lie in one part.
-  return pieces.length === 1 && sizes[pieces[0]!.part] !== undefined
-    ? readPieceOf(below, version, sizes, pieces[0]!, options)
-    : readPiecesOf(below, version, sizes, range, options);
-}
-
-async function readPiecesOf(
-  below: Backend,
-  version: ChunkVersion,
-  sizes: (number | undefined)[],
-  range: ByteRange,
-  options: (StoreOptions & ReadOptions) | undefined,
-): Promise<Uint8Array | undefined> {
-  const { parts, last } = version;
-  const pieces = await readPieces(
-    sizes,
-    range,
-    (piece) => readPieceOf(below, version, sizes, piece, options),
+  /** Reads a range; resolves to `undefined` if the chunk has another version by now. */
+  read(
+    below: Backend,
+    range: ByteRange,
+    options: (StoreOptions & ReadOptions) | undefined,
+  ): Promise<Uint8Array | undefined> {
+    const read = (piece: Piece) => this.#readPiece(below, piece, options);
+    const pieces = piecesOf(this.#lengths, range);
+    const [first] = pieces;
+    if (first === undefined) {
+      const nothing = { offset: 0, length: 0 };
+      const { key, version } = this.#last;
+      return below.readOf!(version, key, nothing, options);
+    }
+    // Most ranges lie in one part.
+    if (pieces.length === 1 && this.#lengths[first.part] !== undefined) {
+      return read(first);
+    }
     // The response without a byte has told the length, if the store knows lengths.
-    (part) => Promise.resolve(parts[part]!.version.size),
-  );
-  if (pieces?.length === 0) {
-    const nothing = { offset: 0, length: 0 };
-    return await below.readOf!(last.version, last.key, nothing, options);
+    const sizeOf = (part: number) =>
+      Promise.resolve(this.#parts[part]!.version.size);
+    return readPieces(this.#lengths, range, read, sizeOf)
+      .then((pieces) => pieces && joinPieces(pieces));
   }
-  return pieces && joinPieces(pieces);
+
+  /** Reads a piece. If the length of its part is known, it must have all of its bytes. */
+  async #readPiece(
+    below: Backend,
+    { part, range }: Piece,
+    options: (StoreOptions & ReadOptions) | undefined,
+  ): Promise<Uint8Array | undefined> {
+    const { key, size, version } = this.#parts[part]!;
+    const bytes = await below.readOf!(version, key, range!, options);
+    if (bytes === undefined) return undefined;
+    if (version.size !== undefined) assertPartSize(key, size, version.size);
+    const isComplete = this.#lengths[part] === undefined ||
+      bytes.length === lengthOf(range!);
+    return isComplete ? bytes : undefined;
+  }
 }
 
-/** Reads a piece of a version, which has all bytes of the piece if the length of the part is known. */
-async function readPieceOf(
-  below: Backend,
-  { parts }: ChunkVersion,
-  sizes: readonly (number | undefined)[],
-  { part, range }: Piece,
-  options: (StoreOptions & ReadOptions) | undefined,
-): Promise<Uint8Array | undefined> {
-  const { key, size, version } = parts[part]!;
-  const bytes = await below.readOf!(version, key, range, options);
-  if (bytes === undefined) return undefined;
-  if (version.size !== undefined) assertPartSize(key, size, version.size);
-  const isComplete = sizes[part] === undefined ||
-    bytes.length === lengthOf(range);
-  return isComplete ? bytes : undefined;
-}
+type Extent = Extract<ByteRange, { offset: number }>;
 
 /** Bytes of one part. */
 interface Piece {
   /** The place of the part among all parts. */
   readonly part: number;
-  /** Which of the bytes of the part. */
-  readonly range: ByteRange;
-}
-
-/**
- * Reads the pieces of parts in which a range of the whole lies. Pieces whose places are
- * known are read at once. A part of unknown length shows where it ends by fewer bytes than
- * were asked for; what follows is read then.
- *
- * @param sizes The lengths of the parts; `undefined` for those that are not known.
- * @returns The bytes of all pieces; `undefined` if a part is absent.
- */
-async function readPieces(
-  sizes: (number | undefined)[],
-  range: ByteRange,
-  read: (piece: Piece) => Promise<Uint8Array | undefined>,
-  sizeOf: (part: number) => Promise<number | undefined>,
-): Promise<Uint8Array[] | undefined> {
-  const found = new Map<number, Uint8Array>();
-  const end = "suffixLength" in range ? 0 : sizes.length - 1;
-  while (true) {
-    const pieces = piecesOf(sizes, range);
-    const missing = pieces.filter(({ part }) => !found.has(part));
-    const bytes = await allPresent(missing.map(read));
-    if (bytes === undefined) return undefined;
-    missing.forEach(({ part }, i) => found.set(part, bytes[i]!));
-    const open = pieces.find(({ part }) => sizes[part] === undefined);
-    const length = open && found.get(open.part)!.length;
-    if (!open || open.part === end || length === lengthOf(open.range)) {
-      return pieces.map(({ part }) => found.get(part)!);
-    }
-    const offset = "offset" in open.range ? open.range.offset : 0;
-    const size = length! > 0 || offset === 0
-      ? offset + length!
-      : await sizeOf(open.part);
-    if (size === undefined) return undefined;
-    sizes[open.part] = size;
-  }
+  /** Which of the bytes of the part. All if not given. */
+  readonly range?: ByteRange;
 }
 
 /**
  * Returns the pieces of parts in which a range of the whole lies, as far as their places
  * are known: up to the first part of unknown length, or back to the last one if the range
  * counts from the end.
+ *
+ * @param lengths The lengths of the parts; `undefined` for those that are not known.
  */
 function piecesOf(
-  sizes: readonly (number | undefined)[],
-  range: ByteRange,
+  lengths: readonly (number | undefined)[],
+  range: ByteRange | undefined,
 ): Piece[] {
+  if (range === undefined) return lengths.map((_, part) => ({ part }));
   const pieces: Piece[] = [];
   if ("suffixLength" in range) {
     let needed = range.suffixLength;
-    for (let part = sizes.length; part-- > 0 && needed > 0;) {
-      const size = sizes[part];
+    for (let part = lengths.length; part-- > 0 && needed > 0;) {
+      const size = lengths[part];
       if (size === undefined) {
         pieces.unshift({ part, range: { suffixLength: needed } });
         break;
@@ -541,8 +472,8 @@ function piecesOf(
   const end = range.offset +
     Math.min(range.length, Number.MAX_SAFE_INTEGER - range.offset);
   let first = 0;
-  for (let part = 0; part < sizes.length && first < end; part++) {
-    const size = sizes[part];
+  for (let part = 0; part < lengths.length && first < end; part++) {
+    const size = lengths[part];
     const offset = Math.max(range.offset - first, 0);
     const length = Math.min(end - first, size ?? Infinity) - offset;
     if (length > 0) pieces.push({ part, range: { offset, length } });
@@ -552,18 +483,52 @@ function piecesOf(
   return pieces;
 }
 
+/**
+ * Reads the pieces of parts in which a range of the whole lies. Pieces whose places are
+ * known are read at once. A part of unknown length shows where it ends by fewer bytes than
+ * were asked for; what follows is read then.
+ *
+ * @param lengths The lengths of the parts; `undefined` for those that are not known.
+ * @param sizeOf Asks for the length of a part, if no byte of it tells where it ends.
+ * @returns The bytes of all pieces; `undefined` if a part is absent.
+ */
+async function readPieces(
+  lengths: readonly (number | undefined)[],
+  range: ByteRange | undefined,
+  read: (piece: Piece) => Promise<Uint8Array | undefined>,
+  sizeOf: (part: number) => Promise<number | undefined>,
+): Promise<Uint8Array[] | undefined> {
+  const known = [...lengths];
+  const found = new Map<number, Uint8Array>();
+  const last = range && "suffixLength" in range ? 0 : lengths.length - 1;
+  while (true) {
+    const pieces = piecesOf(known, range);
+    const missing = pieces.filter(({ part }) => !found.has(part));
+    const results = await Promise.all(missing.map(read));
+    for (const [i, { part }] of missing.entries()) {
+      if (results[i] === undefined) return undefined;
+      found.set(part, results[i]);
+    }
+    const open = pieces.find(({ part }) => known[part] === undefined);
+    if (open?.range && open.part !== last) {
+      const { length } = found.get(open.part)!;
+      if (length < lengthOf(open.range)) {
+        const offset = "offset" in open.range ? open.range.offset : 0;
+        const isTold = length > 0 || offset === 0;
+        known[open.part] = isTold ? offset + length : await sizeOf(open.part);
+        if (known[open.part] === undefined) return undefined;
+        continue;
+      }
+    }
+    return pieces.map(({ part }) => found.get(part)!);
+  }
+}
+
+/** The number of bytes that a range asks for. */
 function lengthOf(range: ByteRange): number {
   return "suffixLength" in range ? range.suffixLength : range.length;
 }
 
 function joinPieces(pieces: readonly Uint8Array[]): Uint8Array {
   return pieces.length === 1 ? pieces[0]! : joinBytes(pieces);
-}
-
-/** Resolves to all results, or to `undefined` if one of them is missing. */
-async function allPresent<T>(
-  results: readonly Promise<T | undefined>[],
-): Promise<T[] | undefined> {
-  const all = await Promise.all(results);
-  return all.every((result) => result !== undefined) ? all : undefined;
 }

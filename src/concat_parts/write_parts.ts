@@ -14,7 +14,7 @@ import {
   type StoreKey,
   writeAll,
 } from "../stores/mod.ts";
-import { ChunkSnapshot, keyOf, type PartsLayout } from "./read_parts.ts";
+import { chunkSnapshot, type PartsLayout } from "./read_parts.ts";
 
 /** Writes and deletes chunks as their parts, of which all or none are replaced. */
 export function partsWriter(
@@ -37,7 +37,7 @@ export function partsWriter(
     const partKeys = layout.keysOf(keys);
     const { name = keys[0]!, signal } = options;
     await below.update!(partKeys, async (values) => {
-      const update = await change(new ChunkSnapshot(layout, values, signal));
+      const update = await change(chunkSnapshot(layout, values, signal));
       if (typeof update === "string") return update;
       const pieces = new Map(
         keys.flatMap((key, i) => [...splitParts(layout, key, update[i]!)]),
@@ -85,7 +85,7 @@ function splitParts(
 ): Map<StoreKey, Uint8Array> {
   const parts = layout.partsOf(key);
   const pieces = splitChunk(parts, chunk, key);
-  return new Map(parts.map((part, i) => [keyOf(key, part), pieces[i]!]));
+  return new Map(parts.map(({ key }, i) => [key, pieces[i]!]));
 }
 
 /** Chunks that are being written as their parts. */
@@ -112,7 +112,7 @@ class PendingChunks implements PendingValues {
 
   writer(key: StoreKey): Promise<ByteWriter> {
     const parts = this.#layout.partsOf(key);
-    const open = (part: number) => this.#parts.writer(keyOf(key, parts[part]!));
+    const open = (part: number) => this.#parts.writer(parts[part]!.key);
     const signal = this.#signal;
     return Promise.resolve(new ChunkWriter(parts, key, open, signal));
   }
@@ -120,8 +120,7 @@ class PendingChunks implements PendingValues {
   async commit(check?: (values: Snapshot) => Promise<void>): Promise<void> {
     await this.#parts.commit(
       check &&
-        ((values) =>
-          check(new ChunkSnapshot(this.#layout, values, this.#signal))),
+        ((values) => check(chunkSnapshot(this.#layout, values, this.#signal))),
     );
   }
 

@@ -22,23 +22,23 @@ export { readInnerChunk } from "./read_inner_chunk.ts";
 export {
   assertExtents,
   assertShardIndex,
+  coordinatesInShard,
   decodeShardIndex,
   encodeShardIndex,
   type Extent,
+  placeInShard,
   readShardIndex,
   type ReadShardRange,
   type ShardIndex,
   shardIndexSize,
 } from "./shard_index.ts";
 export {
-  coordinatesInShard,
   type InnerPath,
   parseShardLayout,
-  placeInShard,
   type ShardForm,
   type ShardLayout,
 } from "./shard_layout.ts";
-export { type FoundChunk, ShardReader } from "./shard_reader.ts";
+export { ShardReader } from "./shard_reader.ts";
 export { type ChangesOf, setShard, ShardWriter } from "./shard_writer.ts";
 export {
   type ChunkBytes,

@@ -3,11 +3,12 @@ import {
   assertComplete,
   assertEntries,
   ofShard,
+  placeInShard,
   readShardIndex,
   type ReadShardRange,
   type ShardIndex,
 } from "./shard_index.ts";
-import { placeInShard, type ShardLayout } from "./shard_layout.ts";
+import type { ShardLayout } from "./shard_layout.ts";
 
 /**
  * Reads one inner chunk of a shard with two requests, for the index and for the

@@ -125,6 +125,39 @@ export function decodeShardIndex(
   return index;
 }
 
+/** Returns the place of an inner chunk in the index of its shard. */
+export function placeInShard(
+  coordinates: readonly number[],
+  { chunksPerShard }: ShardLayout,
+): number {
+  let place = 0;
+  let isInside = coordinates.length === chunksPerShard.length;
+  for (let i = 0; isInside && i < chunksPerShard.length; i++) {
+    const [coordinate, count] = [coordinates[i]!, chunksPerShard[i]!];
+    isInside = Number.isInteger(coordinate) && coordinate >= 0 &&
+      coordinate < count;
+    if (isInside) place = place * count + coordinate;
+  }
+  if (isInside) return place;
+  throw new RangeError(
+    `Expected the coordinates of one of ${
+      describe(chunksPerShard)
+    } inner chunks, found ${describe(coordinates)}`,
+  );
+}
+
+/** Returns the grid coordinates of an index entry: the inverse of {@linkcode placeInShard}. */
+export function coordinatesInShard(
+  place: number,
+  { chunksPerShard }: Pick<ShardLayout, "chunksPerShard">,
+): number[] {
+  return chunksPerShard.toReversed().map((count) => {
+    const coordinate = place % count;
+    place = (place - coordinate) / count;
+    return coordinate;
+  }).reverse();
+}
+
 /** Returns the text ` of "/c/0"` for messages, or an empty text without a key. */
 export function ofShard(key: string): string {
   return key === "" ? "" : ` of ${describe(key)}`;
@@ -210,12 +243,16 @@ export async function readShardIndex(
   return index;
 }
 
-/** Returns the range of the index in a shard. */
-export function indexRange(layout: ShardLayout): ByteRange {
+/**
+ * Returns the range of the index in a shard.
+ *
+ * @param before The number of bytes before an index at the end that are read with it.
+ */
+export function indexRange(layout: ShardLayout, before = 0): ByteRange {
   const size = shardIndexSize(layout);
   return layout.indexLocation === "start"
     ? { offset: 0, length: size }
-    : { suffixLength: size };
+    : { suffixLength: before + size };
 }
 
 /**

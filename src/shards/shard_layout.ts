@@ -205,36 +205,3 @@ function parseIndexCodecs(
   }
   return { indexEndian, indexHasChecksum: checksum !== undefined };
 }
-
-/** Returns the place of an inner chunk in the index of its shard. */
-export function placeInShard(
-  coordinates: readonly number[],
-  { chunksPerShard }: ShardLayout,
-): number {
-  let place = 0;
-  let isInside = coordinates.length === chunksPerShard.length;
-  for (let i = 0; isInside && i < chunksPerShard.length; i++) {
-    const [coordinate, count] = [coordinates[i]!, chunksPerShard[i]!];
-    isInside = Number.isInteger(coordinate) && coordinate >= 0 &&
-      coordinate < count;
-    if (isInside) place = place * count + coordinate;
-  }
-  if (isInside) return place;
-  throw new RangeError(
-    `Expected the coordinates of one of ${
-      describe(chunksPerShard)
-    } inner chunks, found ${describe(coordinates)}`,
-  );
-}
-
-/** Returns the grid coordinates of an index entry: the inverse of {@linkcode placeInShard}. */
-export function coordinatesInShard(
-  place: number,
-  { chunksPerShard }: Pick<ShardLayout, "chunksPerShard">,
-): number[] {
-  return chunksPerShard.toReversed().map((count) => {
-    const coordinate = place % count;
-    place = (place - coordinate) / count;
-    return coordinate;
-  }).reverse();
-}

@@ -1,37 +1,32 @@
 import { DamageError, describe } from "../errors/mod.ts";
 import { copyBytes, rejectOnAbort } from "../runtime/mod.ts";
-import {
-  type Backend,
-  type ByteRange,
-  type ReadOptions,
-  resolveByteRange,
-  type Snapshot,
-  type StoreKey,
-  type StoreOptions,
+import type {
+  Backend,
+  ByteRange,
+  ReadOptions,
+  Snapshot,
+  StoreKey,
+  StoreOptions,
+  StoreVersion,
 } from "../stores/mod.ts";
 import {
   assertFileSize,
   decodeFileRecord,
   FILE_RECORD_SIZE,
 } from "./file_record.ts";
-import { IndexCache, type IndexedShard } from "./index_cache.ts";
 import {
   assertComplete,
   assertExtents,
+  coordinatesInShard,
   decodeShardIndex,
   type Extent,
   indexRange,
   ofShard,
+  placeInShard,
   type ShardIndex,
   shardIndexSize,
 } from "./shard_index.ts";
-import {
-  coordinatesInShard,
-  type InnerPath,
-  placeInShard,
-  type ShardForm,
-  type ShardLayout,
-} from "./shard_layout.ts";
+import type { InnerPath, ShardForm } from "./shard_layout.ts";
 import { type ChunkBytes, readIndex } from "./walk_shard.ts";
 
 /** Ranges with at most this many bytes between them are read by one request. */
@@ -41,20 +36,23 @@ const LARGEST_RANGE = 2 * 1024 * 1024;
 
 const NOTHING: Extent = { offset: 0, length: 0 };
 
-/** An inner chunk by its place among those that were asked for. */
-export interface FoundChunk {
+/** The bytes of an inner chunk, by its place among those that were asked for. */
+interface PlacedBytes {
   readonly place: number;
   readonly bytes: Uint8Array;
 }
 
 /** A call of `read` that waits for its bytes. */
 interface Read {
-  readonly key: StoreKey;
   readonly path: InnerPath;
-  readonly range: ByteRange | undefined;
-  readonly options: StoreOptions | undefined;
   resolve(bytes: Uint8Array | undefined): void;
   reject(error: unknown): void;
+}
+
+/** The calls of `read` in one microtask for one shard. */
+interface Batch {
+  readonly signal: AbortSignal | undefined;
+  readonly reads: Read[];
 }
 
 /**
@@ -68,8 +66,7 @@ export class ShardReader {
   readonly #cache = new IndexCache();
   /** The shards whose index is being read. The promises never reject. */
   readonly #loading = new Map<StoreKey, Promise<void>>();
-  /** The calls of `read` in the current microtask after its first one. */
-  #reads: Read[] | undefined;
+  readonly #batches = new Map<StoreKey, Batch>();
 
   constructor(backend: Backend, form: ShardForm) {
     this.#backend = backend;
@@ -77,34 +74,27 @@ export class ShardReader {
   }
 
   /**
-   * Reads an inner chunk, or a range of it. Calls that come at the same time read inner
-   * chunks that lie close to each other by one request.
+   * Reads an inner chunk into memory that it fills. Calls that come at the same time read
+   * inner chunks that lie close to each other by one request.
    */
-  async read(
+  read(
     key: StoreKey,
     path: InnerPath,
-    range: ByteRange | undefined,
     options: StoreOptions | undefined,
   ): Promise<Uint8Array | undefined> {
-    let reads = this.#reads;
-    const isFirst = reads === undefined;
-    if (reads === undefined) {
-      reads = this.#reads = [];
-      await undefined;
-      this.#reads = undefined;
-      if (reads.length === 0) {
-        return await this.#use(
-          key,
-          options,
-          (shard) => shard.readOne(path, range),
-        );
-      }
+    const signal = options?.signal;
+    let batch = this.#batches.get(key);
+    if (batch === undefined || batch.signal !== signal) {
+      const opened: Batch = batch = { signal, reads: [] };
+      this.#batches.set(key, opened);
+      queueMicrotask(() => {
+        if (this.#batches.get(key) === opened) this.#batches.delete(key);
+        this.#readBatch(key, opened);
+      });
     }
-    const all = reads;
-    return await new Promise((resolve, reject) => {
-      const read = { key, path, range, options, resolve, reject };
-      if (isFirst) this.#readAll([read, ...all]);
-      else all.push(read);
+    const { reads } = batch;
+    return new Promise((resolve, reject) => {
+      reads.push({ path, resolve, reject });
     });
   }
 
@@ -118,15 +108,18 @@ export class ShardReader {
     key: StoreKey,
     paths: readonly InnerPath[],
     options?: StoreOptions & ReadOptions,
-  ): Promise<FoundChunk[][]> {
-    return this.#use(key, options, async (shard) => {
-      const found = await Promise.all(paths.map((path) => shard.find(path)));
-      const ranges = await shard.readExtents(found, options);
-      return ranges.map((chunks) =>
-        chunks.map(({ place, bytes }) => ({
-          place,
-          bytes: assertInner(bytes, found[place]!, paths[place]!, key),
-        }))
+  ): Promise<PlacedBytes[][]> {
+    return this.#use(key, options?.signal, async (shard) => {
+      const extents = await Promise.all(paths.map((path) => shard.find(path)));
+      const requests = await shard.readExtents(extents, options);
+      return requests.map((chunks) =>
+        chunks.map(({ place, bytes }) => {
+          const extent = extents[place]!;
+          return {
+            place,
+            bytes: shard.assertInner(bytes, extent, paths[place]!),
+          };
+        })
       );
     });
   }
@@ -137,7 +130,7 @@ export class ShardReader {
     path: InnerPath,
     options: StoreOptions | undefined,
   ): Promise<number | undefined> {
-    return this.#use(key, options, async (shard) => {
+    return this.#use(key, options?.signal, async (shard) => {
       const extent = await shard.find(path);
       await shard.confirm();
       return extent?.length;
@@ -151,7 +144,7 @@ export class ShardReader {
     outer: InnerPath = [],
   ): AsyncGenerator<InnerPath> {
     const { layouts } = this.#form;
-    const index = await this.#use(key, options, async (shard) => {
+    const index = await this.#use(key, options?.signal, async (shard) => {
       const index = await shard.indexAt(outer);
       await shard.confirm();
       return index;
@@ -172,35 +165,25 @@ export class ShardReader {
     this.#cache.clear();
   }
 
-  /** Reads what calls of one microtask ask for. */
-  #readAll(reads: readonly Read[]): void {
-    const batches = new Map<StoreKey, Read[][]>();
-    for (const read of reads) {
-      const ofShard = batches.get(read.key) ?? [];
-      batches.set(read.key, ofShard);
-      const signal = read.options?.signal;
-      const batch = ofShard.find(([first]) =>
-        first!.options?.signal === signal
-      );
-      if (batch) batch.push(read);
-      else ofShard.push([read]);
-    }
-    for (const batch of Array.from(batches.values()).flat()) {
-      this.#readBatch(batch);
-    }
-  }
-
-  /** Reads from one shard. Damage of one inner chunk does not keep others from being read. */
-  async #readBatch(reads: readonly Read[]): Promise<void> {
-    const { key, options } = reads[0]!;
+  /** Reads what calls of one microtask ask for. Damage of one inner chunk does not keep others from being read. */
+  async #readBatch(key: StoreKey, { signal, reads }: Batch): Promise<void> {
+    const [only] = reads;
     try {
+      if (reads.length === 1) {
+        const { path } = only!;
+        only!.resolve(
+          await this.#use(key, signal, (shard) => shard.readOne(path)),
+        );
+        return;
+      }
+      const paths = reads.map(({ path }) => path);
       const results = await this.#use(
         key,
-        options,
-        (shard) => shard.readEach(reads),
+        signal,
+        (shard) => shard.readEach(paths),
       );
       results.forEach((result, i) => {
-        if (result instanceof Error) reads[i]!.reject(result);
+        if (result instanceof DamageError) reads[i]!.reject(result);
         else reads[i]!.resolve(result);
       });
     } catch (error) {
@@ -214,10 +197,9 @@ export class ShardReader {
    */
   async #use<T>(
     key: StoreKey,
-    options: StoreOptions = {},
+    signal: AbortSignal | undefined,
     task: (shard: OpenShard) => Promise<T>,
   ): Promise<T> {
-    const { signal } = options;
     signal?.throwIfAborted();
     const loading = this.#loading.get(key);
     if (loading !== undefined) await rejectOnAbort(loading, signal);
@@ -260,7 +242,6 @@ export class ShardReader {
         return await task(
           new OpenShard(this.#form, shard, {
             read: (range, options) => values.read(key, range, options),
-            size: () => values.size(key),
           }),
         );
       }, signal ? { signal } : {});
@@ -301,14 +282,8 @@ export class ShardReader {
   /** Reads the index of a shard, and the record of its file if it has one. */
   async #readIndex(key: StoreKey, values: Snapshot): Promise<IndexedShard> {
     const [layout] = this.#form.layouts;
-    const range = indexRange(layout!);
     const recordSize = this.#form.mayHaveRecords ? FILE_RECORD_SIZE : 0;
-    const bytes = await values.read(
-      key,
-      "suffixLength" in range
-        ? { suffixLength: range.suffixLength + recordSize }
-        : range,
-    );
+    const bytes = await values.read(key, indexRange(layout!, recordSize));
     const index = bytes &&
       decodeShardIndex(bytes.subarray(recordSize), layout!, key);
     if (index) assertExtents(index, layout!, undefined, key);
@@ -316,15 +291,28 @@ export class ShardReader {
       ? decodeFileRecord(bytes.subarray(0, recordSize))
       : undefined;
     const version = this.#backend.readOf && values.version(key);
-    return {
-      key,
-      index,
-      nested: new Map(),
-      record,
-      version,
-      readers: 1,
-      entries: 0,
-    };
+    try {
+      // The answer to the read has told the length: this takes no further request.
+      const size = version?.size ?? (record && await values.size(key));
+      const end = size === undefined || layout!.indexLocation === "start"
+        ? undefined
+        : size - shardIndexSize(layout!);
+      if (record && end !== undefined) {
+        assertFileSize(record, key, end - FILE_RECORD_SIZE);
+      }
+      return {
+        key,
+        index,
+        end,
+        nested: new Map(),
+        version,
+        readers: 1,
+        entries: 0,
+      };
+    } catch (error) {
+      version?.release();
+      throw error;
+    }
   }
 }
 
@@ -338,8 +326,6 @@ interface ShardSource {
     range: ByteRange,
     options?: ReadOptions,
   ): Promise<Uint8Array | undefined>;
-  /** Tells the length of the shard. Missing if the version tells it. */
-  size?(): Promise<number | undefined>;
   /** Whether the cached index must be compared with the store if no bytes are read. */
   readonly needsConfirmation?: boolean;
   /** Called with the number of entries of a further index. */
@@ -360,7 +346,8 @@ class OpenShard {
 
   /** Finds an inner chunk, or `undefined` for an absent one. Returns no promise if its shard is not nested. */
   find(path: InnerPath): Extent | undefined | Promise<Extent | undefined> {
-    const entry = entryOf(this.#shard.index, path[0]!, this.#form.layouts[0]!);
+    const place = placeInShard(path[0]!, this.#form.layouts[0]!);
+    const entry = this.#shard.index?.[place];
     return path.length === 1 || entry === undefined
       ? entry
       : this.#findNested(path, entry);
@@ -373,8 +360,8 @@ class OpenShard {
     let extent = first;
     for (let level = 1; level < path.length; level++) {
       const index = await this.#nestedIndex(path.slice(0, level), extent);
-      const layout = this.#form.layouts[level]!;
-      const entry = entryOf(index, path[level]!, layout);
+      const entry =
+        index[placeInShard(path[level]!, this.#form.layouts[level]!)];
       if (entry === undefined) return undefined;
       const { offset, length } = entry;
       extent = { offset: extent.offset + offset, length };
@@ -389,10 +376,7 @@ class OpenShard {
     return extent && await this.#nestedIndex(path, extent);
   }
 
-  #nestedIndex(
-    path: InnerPath,
-    extent: Extent,
-  ): Promise<ShardIndex | undefined> {
+  #nestedIndex(path: InnerPath, extent: Extent): Promise<ShardIndex> {
     const { nested } = this.#shard;
     const name = path.join("/");
     const cached = nested.get(name);
@@ -407,57 +391,46 @@ class OpenShard {
 
   async #readNested(
     path: InnerPath,
-    extent: Extent,
-  ): Promise<ShardIndex | undefined> {
-    const { key } = this.#shard;
-    const layout = this.#form.layouts[path.length]!;
-    const { offset, length } = extent;
+    { offset, length }: Extent,
+  ): Promise<ShardIndex> {
     const shard: ChunkBytes = {
       size: length,
-      read: async (range) => {
-        const inner = { offset: offset + range.offset, length: range.length };
-        return await this.#inside(inner, await this.#source.read(inner)) ??
-          new Uint8Array();
-      },
+      read: async (range) =>
+        await this.#readWithin({
+          offset: offset + range.offset,
+          length: range.length,
+        }) ?? new Uint8Array(),
     };
+    const layout = this.#form.layouts[path.length]!;
+    const { key } = this.#shard;
     const of = ` of ${describeInner(path, key)}`;
     const index = await readIndex(shard, layout, key, of);
     this.#source.grow?.(index!.length);
-    return index;
+    return index!;
   }
 
-  /** Reads an inner chunk, or a range of it. Most reads are of one: this takes fewer promises than `readEach`. */
-  async readOne(
-    path: InnerPath,
-    range: ByteRange | undefined,
-  ): Promise<Uint8Array | undefined> {
-    const found = this.find(path);
-    const inner = found instanceof Promise ? await found : found;
-    const extent = inner && range ? partOf(inner, range) : inner;
+  /** Reads an inner chunk. Most reads are of one: this takes fewer promises than `readEach`. */
+  async readOne(path: InnerPath): Promise<Uint8Array | undefined> {
+    const finding = this.find(path);
+    const extent = finding instanceof Promise ? await finding : finding;
     if (extent === undefined || extent.length === 0) {
       await this.confirm();
       return extent && new Uint8Array();
     }
-    const read = await this.#source.read(extent);
-    const inside = this.#inside(extent, read);
-    const bytes = inside instanceof Promise ? await inside : inside;
-    const { key } = this.#shard;
-    return ownMemory(assertInner(bytes, extent, path, key));
+    const bytes = await this.#readWithin(extent);
+    return ownMemory(this.assertInner(bytes, extent, path));
   }
 
-  /** Reads inner chunks, or ranges of them. Each is the result of its own, or its damage. */
+  /** Reads inner chunks. Each is the result of its own, or its damage. */
   async readEach(
-    reads: readonly Pick<Read, "path" | "range">[],
+    paths: readonly InnerPath[],
   ): Promise<(Uint8Array | undefined | DamageError)[]> {
-    const results = new Array<Uint8Array | undefined | DamageError>(
-      reads.length,
-    ).fill(undefined);
-    const extents = new Array<Extent | undefined>(reads.length);
-    for (const [i, { path, range }] of reads.entries()) {
+    const results: (Uint8Array | undefined | DamageError)[] = [];
+    const extents: (Extent | undefined)[] = [];
+    for (const [i, path] of paths.entries()) {
+      results[i] = undefined;
       try {
-        const found = this.find(path);
-        const extent = found instanceof Promise ? await found : found;
-        extents[i] = extent && range ? partOf(extent, range) : extent;
+        extents[i] = await this.find(path);
       } catch (error) {
         if (!(error instanceof DamageError)) throw error;
         results[i] = error;
@@ -466,9 +439,7 @@ class OpenShard {
     for (const chunks of await this.readExtents(extents)) {
       for (const { place, bytes } of chunks) {
         try {
-          const { path } = reads[place]!;
-          const { key } = this.#shard;
-          const inner = assertInner(bytes, extents[place]!, path, key);
+          const inner = this.assertInner(bytes, extents[place]!, paths[place]!);
           results[place] = chunks.length === 1
             ? ownMemory(inner)
             : copyBytes(inner);
@@ -492,29 +463,25 @@ class OpenShard {
     options?: ReadOptions,
   ): Promise<{ place: number; bytes: Uint8Array | undefined }[][]> {
     const wanted: PlacedExtent[] = [];
-    const found: { place: number; bytes: Uint8Array | undefined }[][] = [];
+    const empty: PlacedBytes[] = [];
     extents.forEach((extent, place) => {
-      if (extent?.length === 0) {
-        found.push([{ place, bytes: new Uint8Array() }]);
-      } else if (extent !== undefined) wanted.push({ place, extent });
+      if (extent?.length === 0) empty.push({ place, bytes: new Uint8Array() });
+      else if (extent !== undefined) wanted.push({ place, extent });
     });
     if (wanted.length === 0) await this.confirm();
-    await Promise.all(
-      joinedReads(wanted).map(async (group) => {
-        const range = unionOf(group);
-        const read = await this.#source.read(range, options);
-        const inside = this.#inside(range, read);
-        const bytes = inside instanceof Promise ? await inside : inside;
-        found.push(group.map(({ place, extent }) => {
+    const read = await Promise.all(
+      joinedReads(wanted).map(async ({ range, reads }) => {
+        const bytes = await this.#readWithin(range, options);
+        return reads.map(({ place, extent }) => {
           const start = extent.offset - range.offset;
           return {
             place,
             bytes: bytes?.subarray(start, start + extent.length),
           };
-        }));
+        });
       }),
     );
-    return found;
+    return [...empty.map((chunk) => [chunk]), ...read];
   }
 
   /** Makes sure that a cached index still is that of the shard. */
@@ -522,45 +489,25 @@ class OpenShard {
     if (this.#source.needsConfirmation) await this.#source.read(NOTHING);
   }
 
-  /**
-   * Returns the bytes of a range without those of the index at the end of the shard, which
-   * belong to no inner chunk. Refuses a file of another length than its record says.
-   */
-  #inside(
+  /** Refuses bytes of an inner chunk if their number is not that of its extent. */
+  assertInner(
+    bytes: Uint8Array | undefined,
     extent: Extent,
-    bytes: Uint8Array | undefined,
-  ): Uint8Array | undefined | Promise<Uint8Array | undefined> {
-    const { record, version } = this.#shard;
-    const size = version?.size;
-    const { size: sizeOf } = this.#source;
-    // The answer to the read has told the length: this takes no further request.
-    return size === undefined && record && sizeOf
-      ? sizeOf().then((size) => this.#cut(extent, bytes, size))
-      : this.#cut(extent, bytes, size);
+    path: InnerPath,
+  ): Uint8Array {
+    const { key } = this.#shard;
+    return assertComplete(bytes, extent, () => describeInner(path, key), key);
   }
 
-  #cut(
-    { offset }: Extent,
-    bytes: Uint8Array | undefined,
-    size: number | undefined,
-  ): Uint8Array | undefined {
-    const { key, record } = this.#shard;
-    const [layout] = this.#form.layouts;
-    if (size === undefined || layout!.indexLocation === "start") return bytes;
-    const end = size - shardIndexSize(layout!);
-    if (record) assertFileSize(record, key, end - FILE_RECORD_SIZE);
-    return bytes?.subarray(0, Math.max(0, end - offset));
+  /** Reads a range, without the bytes of an index at the end of the shard, which belong to no inner chunk. */
+  async #readWithin(
+    range: Extent,
+    options?: ReadOptions,
+  ): Promise<Uint8Array | undefined> {
+    const bytes = await this.#source.read(range, options);
+    const { end = Infinity } = this.#shard;
+    return bytes?.subarray(0, Math.max(0, end - range.offset));
   }
-}
-
-/** Returns the entry of an inner chunk in an index. */
-function entryOf(
-  index: ShardIndex | undefined,
-  coordinates: readonly number[],
-  layout: ShardLayout,
-): Extent | undefined {
-  const place = placeInShard(coordinates, layout);
-  return index?.[place];
 }
 
 /** A range of a shard, by its place among those that were asked for. */
@@ -569,52 +516,34 @@ interface PlacedExtent {
   readonly extent: Extent;
 }
 
-/** Groups ranges that are read by one request, since they lie close to each other. */
-function joinedReads(reads: readonly PlacedExtent[]): PlacedExtent[][] {
-  const groups: PlacedExtent[][] = [];
-  let [start, end] = [0, -Infinity];
+/** Ranges that are read by one request, since they lie close to each other. */
+interface JoinedReads {
+  /** What is read. */
+  readonly range: { readonly offset: number; length: number };
+  readonly reads: PlacedExtent[];
+}
+
+function joinedReads(wanted: readonly PlacedExtent[]): JoinedReads[] {
+  const joined: JoinedReads[] = [];
   for (
-    const read of reads.toSorted((a, b) => a.extent.offset - b.extent.offset)
+    const read of wanted.toSorted((a, b) => a.extent.offset - b.extent.offset)
   ) {
-    const { extent } = read;
-    const fits = endOf(extent) <= end ||
-      extent.offset - end <= LARGEST_GAP &&
-        endOf(extent) - start <= LARGEST_RANGE;
-    if (!fits) {
-      groups.push([]);
-      start = extent.offset;
+    const { offset, length } = read.extent;
+    const latest = joined.at(-1);
+    if (latest !== undefined) {
+      const { range } = latest;
+      const needed = offset + length - range.offset;
+      const gap = offset - range.offset - range.length;
+      const isWithin = needed <= range.length;
+      if (isWithin || gap <= LARGEST_GAP && needed <= LARGEST_RANGE) {
+        range.length = Math.max(range.length, needed);
+        latest.reads.push(read);
+        continue;
+      }
     }
-    groups.at(-1)!.push(read);
-    end = fits ? Math.max(end, endOf(extent)) : endOf(extent);
+    joined.push({ range: { offset, length }, reads: [read] });
   }
-  return groups;
-}
-
-/** The extent of all reads, which are in the order of their offsets. */
-function unionOf(reads: readonly PlacedExtent[]): Extent {
-  const { offset } = reads[0]!.extent;
-  const end = Math.max(...reads.map(({ extent }) => endOf(extent)));
-  return { offset, length: end - offset };
-}
-
-function endOf({ offset, length }: Extent): number {
-  return offset + length;
-}
-
-/** Returns the extent of a range within an extent. */
-function partOf(extent: Extent, range: ByteRange): Extent {
-  const { start, end } = resolveByteRange(range, extent.length);
-  return { offset: extent.offset + start, length: end - start };
-}
-
-/** Refuses bytes of an inner chunk if their number is not that of its extent. */
-function assertInner(
-  bytes: Uint8Array | undefined,
-  extent: Extent,
-  path: InnerPath,
-  key: StoreKey,
-): Uint8Array {
-  return assertComplete(bytes, extent, () => describeInner(path, key), key);
+  return joined;
 }
 
 /** Returns bytes that fill their memory, all of which zarrita changes in place. */
@@ -628,4 +557,89 @@ function describeInner(path: InnerPath, key: StoreKey): string {
     `inner chunk ${describe(coordinates)}`
   );
   return names.reverse().join(" of ") + ofShard(key);
+}
+
+/** The greatest number of entries that are cached, some tens of megabytes. */
+const MOST_ENTRIES = 2 ** 20;
+/** The number of entries from which on the cache keeps the order of use, since nothing is dropped before. */
+const ORDERED_ENTRIES = MOST_ENTRIES / 2;
+/** The memory that an index takes besides its entries, as a number of entries. */
+const ENTRIES_PER_INDEX = 32;
+
+/** The indexes of one version of a shard. */
+interface IndexedShard {
+  readonly key: StoreKey;
+  /** The index; `undefined` for an absent shard. */
+  readonly index: ShardIndex | undefined;
+  /** Where the inner chunks end, if an index follows them and the store told the length. */
+  readonly end: number | undefined;
+  /** The indexes of the shards nested in it, by their paths. */
+  readonly nested: Map<string, Promise<ShardIndex>>;
+  /** The version; `undefined` if the store told none. */
+  readonly version: StoreVersion | undefined;
+  /** How many readers use the shard. */
+  readers: number;
+  /** The number of entries of all indexes. */
+  entries: number;
+}
+
+/**
+ * Least-recently-used cache of the indexes of shards, limited by the number of entries in
+ * all of them. A version that is not to be kept for long is dropped once nobody reads the
+ * shard any more.
+ */
+class IndexCache {
+  /** The shards in the order of their use. */
+  readonly #shards = new Map<StoreKey, IndexedShard>();
+  #entries = 0;
+
+  /** Returns a shard to read from. The reader must `leave` it. */
+  enter(key: StoreKey): IndexedShard | undefined {
+    const shard = this.#shards.get(key);
+    if (shard === undefined) return undefined;
+    if (this.#entries >= ORDERED_ENTRIES) {
+      this.#shards.delete(key);
+      this.#shards.set(key, shard);
+    }
+    shard.readers++;
+    return shard;
+  }
+
+  /** Ends the use of a shard by a reader. */
+  leave(shard: IndexedShard): void {
+    if (--shard.readers === 0 && !shard.version?.isLasting) this.drop(shard);
+  }
+
+  /** Caches a shard that a reader uses. */
+  add(shard: IndexedShard): void {
+    const earlier = this.#shards.get(shard.key);
+    if (earlier !== undefined) this.drop(earlier);
+    this.#shards.set(shard.key, shard);
+    this.grow(shard, shard.index?.length ?? 0);
+  }
+
+  /** Counts a further index of a shard, and drops the least recently used shards until the rest fits. */
+  grow(shard: IndexedShard, entries: number): void {
+    shard.entries += ENTRIES_PER_INDEX + entries;
+    if (this.#shards.get(shard.key) !== shard) return;
+    this.#entries += ENTRIES_PER_INDEX + entries;
+    for (const oldest of this.#shards.values()) {
+      if (this.#entries <= MOST_ENTRIES) return;
+      if (oldest !== shard) this.drop(oldest);
+    }
+  }
+
+  /** Drops a shard, since it has changed. Later readers read it again. */
+  drop(shard: IndexedShard): void {
+    if (this.#shards.get(shard.key) === shard) {
+      this.#shards.delete(shard.key);
+      this.#entries -= shard.entries;
+    }
+    shard.version?.release();
+  }
+
+  /** Drops all shards. */
+  clear(): void {
+    for (const shard of this.#shards.values()) this.drop(shard);
+  }
 }

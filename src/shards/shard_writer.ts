@@ -19,12 +19,8 @@ import {
   type OtherBytes,
   type StoredShard,
 } from "./other_bytes.ts";
-import { chunkCount } from "./shard_index.ts";
-import {
-  type InnerPath,
-  placeInShard,
-  type ShardForm,
-} from "./shard_layout.ts";
+import { chunkCount, placeInShard } from "./shard_index.ts";
+import type { InnerPath, ShardForm } from "./shard_layout.ts";
 
 /** The inner chunks to store by their places in the index, or `undefined` for those to remove. */
 type InnerChanges = ReadonlyMap<number, Uint8Array | undefined>;

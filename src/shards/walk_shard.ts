@@ -1,13 +1,14 @@
 import { DamageError } from "../errors/mod.ts";
 import {
   assertExtents,
+  coordinatesInShard,
   decodeShardIndex,
   type Extent,
   ofShard,
   type ShardIndex,
   shardIndexSize,
 } from "./shard_index.ts";
-import { coordinatesInShard, type ShardLayout } from "./shard_layout.ts";
+import type { ShardLayout } from "./shard_layout.ts";
 
 /** The bytes of a chunk or of an inner chunk, which are read by ranges. */
 export interface ChunkBytes {

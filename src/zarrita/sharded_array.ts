@@ -113,7 +113,7 @@ export class ShardedArray implements TranslatedArray {
     const place = this.locate(plainKey);
     if (place === undefined) return Promise.resolve(undefined);
     const { key, path } = place;
-    const reading = this.inner.reader.read(key, path, undefined, options);
+    const reading = this.inner.reader.read(key, path, options);
     if (!this.#codecsNeedKeys) return reading;
     const rows = this.#rowsAt(gridCoordinates(plainKey, this.gridShape)!);
     return reading.then((bytes) => {

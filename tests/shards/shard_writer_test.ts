@@ -326,8 +326,8 @@ Deno.test("ShardWriter rewrites adopted files by a container only if they were a
     else {
       await write();
       const reader = new ShardReader(store, form);
-      assertEquals(await reader.read(KEY, [[0]], undefined, {}), A);
-      assertEquals(await reader.read(KEY, [[1]], undefined, {}), B);
+      assertEquals(await reader.read(KEY, [[0]], {}), A);
+      assertEquals(await reader.read(KEY, [[1]], {}), B);
     }
   }
 });
