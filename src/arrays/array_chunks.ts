@@ -583,13 +583,18 @@ export function chunksOf(
   array: ParsedArray,
 ): Backend {
   if (!array.hasParts) return backend;
-  return partsBackend(
+  const { list } = partsBackend(
     backend,
     array.parts,
     (key) =>
       key.startsWith(`${root}/`) &&
       array.coordinatesOf(key.slice(root.length + 1)) !== undefined,
   );
+  // Only a listing has other keys than those of chunks.
+  return {
+    ...partsBackend(backend, array.parts),
+    ...list && { list },
+  };
 }
 
 /** Returns how shards are stored; `undefined` if inner chunks do not lie in them as they are. */

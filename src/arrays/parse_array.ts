@@ -7,7 +7,6 @@ import {
   assertPartKeys,
   checkConfiguration,
   flatParts,
-  keySuffixes,
   sampleKeys,
 } from "../concat_parts/mod.ts";
 import {
@@ -169,12 +168,11 @@ function parseParts(
   const transformers = storage_transformers.map((member, i) =>
     below(pointer("", i), () => parseTransformer(member))
   );
-  assertPartKeys(transformers, keys, shape.length);
+  const parts = flatParts(transformers);
+  assertPartKeys(parts, keys, shape.length);
   return {
-    parts: flatParts(transformers),
-    suffixPaths: keySuffixes(transformers).map(({ path }) =>
-      `/storage_transformers${path}`
-    ),
+    parts: parts.map(({ path: _, ...part }) => part),
+    suffixPaths: parts.map(({ path }) => `/storage_transformers${path}`),
   };
 }
 

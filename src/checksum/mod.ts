@@ -3,6 +3,7 @@ export {
   appendChecksum,
   assertChecksum,
   CHECKSUM_SIZE,
+  crc32,
   Crc32c,
   crc32c,
   crc32cByTables,
@@ -10,5 +11,4 @@ export {
   verifyChecksum,
   withoutLastFour,
 } from "./crc32c.ts";
-export { crc32 } from "./crc_tables.ts";
 export { compileModule } from "./wasm_crc32c.ts";

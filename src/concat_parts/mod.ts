@@ -1,6 +1,6 @@
 /**
  * The storage transformer `concat-parts`: its metadata (`concat_parts.ts`, `part_schema.ts`,
- * `part_keys.ts`, `flat_parts.ts`), and the backend of whole chunks over one of their parts
+ * `part_keys.ts`), and the backend of whole chunks over one of their parts
  * (`parts_backend.ts`), which is arithmetic: which bytes of a chunk lie where in which part.
  */
 export {
@@ -8,10 +8,9 @@ export {
   type ComposedStore,
   ConcatParts,
 } from "./concat_parts.ts";
-export { flatParts } from "./flat_parts.ts";
 export {
   assertPartKeys,
-  keySuffixes,
+  flatParts,
   sampleKeys,
   sharedKey,
 } from "./part_keys.ts";

@@ -14,36 +14,93 @@ interface ChunkKeys {
   decode(key: string, rank?: number): number[];
 }
 
-/** The text that all transformers together append to a chunk key for one part. */
-interface KeySuffix {
-  readonly text: string;
-  /** The place of the last transformer's suffix, as a JSON pointer below the list. */
+/** A part of a chunk as a value of the store. */
+export interface FlatPart extends Part {
+  /** The place of the key suffix, as a JSON pointer below the list of transformers. */
   readonly path: string;
+}
+
+/**
+ * Returns the parts of a chunk as values of the store: a part that a further storage
+ * transformer divides is replaced by its parts.
+ *
+ * @param transformers The parts of each storage transformer, the first nearest to the
+ * array; `undefined` for a transformer that is skipped.
+ * @throws {MetadataError} If there are too many parts or transformers, or if a part with a
+ * size is divided into parts whose sizes are not known one by one, or do not add up to it.
+ */
+export function flatParts(
+  transformers: readonly (readonly Part[] | undefined)[],
+): FlatPart[] {
+  let flat: FlatPart[] = [{ keySuffix: "", path: "" }];
+  let layers = 0;
+  for (const [i, parts] of transformers.entries()) {
+    if (parts === undefined) continue;
+    layers++;
+    const count = flat.length * parts.length;
+    if (count > MOST_PARTS) {
+      throw new MetadataError(
+        `A chunk would be stored in ${count} parts, where at most ${MOST_PARTS} are supported`,
+        pointer("", i),
+      );
+    }
+    const path = `/${i}/configuration/parts`;
+    flat = flat.flatMap((part) => dividedParts(part, parts, path));
+  }
+  if (layers <= MOST_TRANSFORMERS) return flat;
+  throw new MetadataError(
+    `Chunks would be divided into parts by ${layers} storage transformers, where at most ${MOST_TRANSFORMERS} are supported`,
+  );
+}
+
+/** Returns the parts of a part. One without a size gets the size that the others leave. */
+function dividedParts(
+  { keySuffix, size }: Part,
+  parts: readonly Part[],
+  path: string,
+): FlatPart[] {
+  const divided = parts.map((part, i) => ({
+    ...part,
+    keySuffix: keySuffix + part.keySuffix,
+    path: `${path}/${i}/key_suffix`,
+  }));
+  if (size === undefined) return divided;
+  const unsized = divided.filter((part) => part.size === undefined);
+  const rest = parts.reduce((rest, { size = 0 }) => rest - size, size);
+  if (unsized.length === 1 && rest >= 0) unsized[0]!.size = rest;
+  else if (unsized.length > 0 || rest !== 0) {
+    throw new MetadataError(
+      `Expected parts whose sizes follow from that of part ${
+        describe(keySuffix)
+      }, ${size} bytes, found ${
+        describe(parts.map(({ size }) => size ?? "no size"))
+      }`,
+      path,
+    );
+  }
+  return divided;
 }
 
 /**
  * Throws if two parts could share a key, or a part key could leave the array's
  * folder or be the key of a metadata document.
  *
- * @param transformers The parts of each storage transformer, in the order of the
- * metadata; `undefined` for a transformer that is skipped.
  * @param chunkKeys The array's chunk key encoding.
  * @param rank The array's number of dimensions.
  * @throws {MetadataError} With the place of the suffix.
  */
 export function assertPartKeys(
-  transformers: readonly (readonly Part[] | undefined)[],
+  parts: readonly FlatPart[],
   chunkKeys: ChunkKeys,
   rank: number,
 ): void {
-  const suffixes = keySuffixes(transformers);
   const samples = sampleKeys(chunkKeys, rank);
-  suffixes.forEach((suffix, i) => {
-    for (const key of samples) assertUsable(key + suffix.text, suffix.path);
-    for (const other of suffixes.slice(0, i)) {
+  parts.forEach(({ keySuffix, path }, i) => {
+    for (const key of samples) assertUsable(key + keySuffix, path);
+    for (const other of parts.slice(0, i)) {
       const shared = sharedKey(
-        suffix.text,
-        other.text,
+        keySuffix,
+        other.keySuffix,
         samples,
         chunkKeys,
         rank,
@@ -52,10 +109,10 @@ export function assertPartKeys(
       throw new MetadataError(
         `Two parts could be stored under the key ${
           describe(shared)
-        }, with the suffixes ${describe(other.text)} and ${
-          describe(suffix.text)
+        }, with the suffixes ${describe(other.keySuffix)} and ${
+          describe(keySuffix)
         }, where each part needs a key of its own`,
-        suffix.path,
+        path,
       );
     }
   });
@@ -132,40 +189,6 @@ function encodeIfAble(
   } catch {
     return undefined;
   }
-}
-
-/**
- * Returns the texts that transformers append to a chunk key, one for each part.
- *
- * @throws {MetadataError} If there are too many parts or transformers.
- */
-export function keySuffixes(
-  transformers: readonly (readonly Part[] | undefined)[],
-): KeySuffix[] {
-  let suffixes: KeySuffix[] = [{ text: "", path: "" }];
-  transformers.forEach((parts, t) => {
-    if (parts === undefined) return;
-    const count = suffixes.length * parts.length;
-    if (count > MOST_PARTS) {
-      throw new MetadataError(
-        `A chunk would be stored in ${count} parts, where at most ${MOST_PARTS} are supported`,
-        pointer("", t),
-      );
-    }
-    suffixes = suffixes.flatMap((outer) =>
-      parts.map(({ keySuffix }, p) => ({
-        text: outer.text + keySuffix,
-        path: `/${t}/configuration/parts/${p}/key_suffix`,
-      }))
-    );
-  });
-  const count = transformers.filter((parts) => parts !== undefined).length;
-  if (count > MOST_TRANSFORMERS) {
-    throw new MetadataError(
-      `Chunks would be divided into parts by ${count} storage transformers, where at most ${MOST_TRANSFORMERS} are supported`,
-    );
-  }
-  return suffixes;
 }
 
 function assertUsable(key: string, path: string): void {

@@ -9,11 +9,12 @@ import { partsWriter } from "./write_parts.ts";
  *
  * @param parts The parts in the order in which they make up a chunk.
  * @param isChunkKey Whether a key is that of a chunk. Other values are passed on unchanged.
+ * By default, all keys are those of chunks.
  */
 export function partsBackend(
   below: Backend,
   parts: readonly Part[],
-  isChunkKey: (key: StoreKey) => boolean,
+  isChunkKey?: (key: StoreKey) => boolean,
 ): Backend {
   const layout = new PartsLayout(parts, isChunkKey);
   return {

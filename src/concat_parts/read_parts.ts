@@ -45,7 +45,7 @@ export class PartsLayout {
 
   constructor(
     parts: readonly Part[],
-    isChunkKey: (key: StoreKey) => boolean,
+    isChunkKey: (key: StoreKey) => boolean = () => true,
   ) {
     this.parts = parts;
     this.isChunkKey = isChunkKey;

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStrictEquals } from "@std/assert";
 import * as fc from "fast-check";
 import { createCRC32 } from "hash-wasm";
 import { Crc32c, crc32c } from "../../src/checksum/crc32c.ts";
-import { crc32, crc32ByTables } from "../../src/checksum/crc_tables.ts";
+import { crc32, crc32ByTables } from "../../src/checksum/crc32c.ts";
 import { CHECKSUM_WAYS } from "./checksum_ways.ts";
 import { prefixCrcs } from "./crc32c_oracle.ts";
 import { noise } from "./noise.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { MetadataError, type Part } from "../../mod.ts";
-import { flatParts } from "../../src/concat_parts/mod.ts";
+import { flatParts as withPaths } from "../../src/concat_parts/mod.ts";
 
 /** Parts in a short notation, such as `a:3` for 3 bytes with the suffix `a`. */
 function parts(...texts: string[]): Part[] {
@@ -10,6 +10,10 @@ function parts(...texts: string[]): Part[] {
       ? { keySuffix: keySuffix! }
       : { keySuffix: keySuffix!, size: Number(size) };
   });
+}
+
+function flatParts(transformers: (Part[] | undefined)[]): Part[] {
+  return withPaths(transformers).map(({ path: _, ...part }) => part);
 }
 
 const FLAT: [string[][], string[]][] = [

@@ -7,7 +7,7 @@ import {
   SuffixChunkKeyEncoding,
   V2ChunkKeyEncoding,
 } from "../../mod.ts";
-import { assertPartKeys } from "../../src/concat_parts/part_keys.ts";
+import { assertPartKeys, flatParts } from "../../src/concat_parts/mod.ts";
 import { runs } from "../support/runs.ts";
 
 const DEFAULT = new DefaultChunkKeyEncoding();
@@ -16,56 +16,63 @@ function parts(...keySuffixes: string[]): { keySuffix: string }[] {
   return keySuffixes.map((keySuffix) => ({ keySuffix }));
 }
 
+function assertKeys(
+  transformers: Parameters<typeof flatParts>[0],
+  encoding: ChunkKeyEncoding | Parameters<typeof assertPartKeys>[1],
+  rank: number,
+): void {
+  assertPartKeys(flatParts(transformers), encoding, rank);
+}
+
 Deno.test("assertPartKeys refuses a part of chunk 1 at the key of chunk 10", () => {
   const error = assertThrows(
-    () => assertPartKeys([parts("", "0")], DEFAULT, 2),
+    () => assertKeys([parts("", "0")], DEFAULT, 2),
     MetadataError,
     'Two parts could be stored under the key "c/1/10", with the suffixes "" and "0"',
   );
   assertEquals(error.path, "/0/configuration/parts/1/key_suffix");
   assertThrows(
-    () => assertPartKeys([parts(".x0", ".y", "5.y")], DEFAULT, 1),
+    () => assertKeys([parts(".x0", ".y", "5.y")], DEFAULT, 1),
     MetadataError,
   );
   assertThrows(
-    () => assertPartKeys([parts("7", "")], new V2ChunkKeyEncoding(), 3),
+    () => assertKeys([parts("7", "")], new V2ChunkKeyEncoding(), 3),
     MetadataError,
   );
 });
 
 Deno.test("assertPartKeys depends on the chunk key encoding", () => {
   const tiff = new SuffixChunkKeyEncoding(".tiff");
-  assertPartKeys([parts("", "0")], tiff, 2);
+  assertKeys([parts("", "0")], tiff, 2);
   assertThrows(
-    () => assertPartKeys([parts("", "0")], new SuffixChunkKeyEncoding("0"), 2),
+    () => assertKeys([parts("", "0")], new SuffixChunkKeyEncoding("0"), 2),
     MetadataError,
     "Two parts could be stored",
   );
-  assertPartKeys([parts("", "5.tiff")], tiff, 2);
+  assertKeys([parts("", "5.tiff")], tiff, 2);
 });
 
 Deno.test("assertPartKeys depends on the rank", () => {
-  assertPartKeys([parts("", "/0")], DEFAULT, 2);
-  assertPartKeys([parts("", "0")], DEFAULT, 0);
-  assertPartKeys([parts("", "0")], new V2ChunkKeyEncoding(), 0);
+  assertKeys([parts("", "/0")], DEFAULT, 2);
+  assertKeys([parts("", "0")], DEFAULT, 0);
+  assertKeys([parts("", "0")], new V2ChunkKeyEncoding(), 0);
 });
 
 Deno.test("assertPartKeys allows suffixes with a common prefix", () => {
-  assertPartKeys([parts(".header", "", ".index")], DEFAULT, 2);
-  assertPartKeys([parts("", ".index", ".index.crc")], DEFAULT, 2);
+  assertKeys([parts(".header", "", ".index")], DEFAULT, 2);
+  assertKeys([parts("", ".index", ".index.crc")], DEFAULT, 2);
 });
 
 Deno.test("assertPartKeys combines the suffixes of stacked transformers", () => {
-  assertPartKeys([parts("", ".a"), parts("", ".b")], DEFAULT, 1);
+  assertKeys([parts("", ".a"), parts("", ".b")], DEFAULT, 1);
   const error = assertThrows(
-    () =>
-      assertPartKeys([parts("", ".a"), undefined, parts("", ".a")], DEFAULT, 1),
+    () => assertKeys([parts("", ".a"), undefined, parts("", ".a")], DEFAULT, 1),
     MetadataError,
     'with the suffixes ".a" and ".a"',
   );
   assertEquals(error.path, "/2/configuration/parts/0/key_suffix");
   assertThrows(
-    () => assertPartKeys([parts("", "1"), parts(".x")], DEFAULT, 1),
+    () => assertKeys([parts("", "1"), parts(".x")], DEFAULT, 1),
     MetadataError,
     'under the key "c/11.x"',
   );
@@ -74,32 +81,31 @@ Deno.test("assertPartKeys combines the suffixes of stacked transformers", () => 
 Deno.test("assertPartKeys refuses invalid part keys and those of metadata documents", () => {
   for (const suffix of ["/zarr.json", "/x/zarr.json", "/.zarray", "/.zattrs"]) {
     assertThrows(
-      () => assertPartKeys([parts("", suffix)], DEFAULT, 1),
+      () => assertKeys([parts("", suffix)], DEFAULT, 1),
       MetadataError,
       "is that of a metadata document",
     );
   }
   assertThrows(
-    () =>
-      assertPartKeys([parts(".json")], new SuffixChunkKeyEncoding("/zarr"), 1),
+    () => assertKeys([parts(".json")], new SuffixChunkKeyEncoding("/zarr"), 1),
     MetadataError,
     'The part key "c/0/zarr.json" is that of a metadata document',
   );
   for (const [outer, inner] of [["/.", ""], ["/.", "./x"]] as const) {
     assertThrows(
-      () => assertPartKeys([parts(outer), parts(inner)], DEFAULT, 1),
+      () => assertKeys([parts(outer), parts(inner)], DEFAULT, 1),
       MetadataError,
       "holds the segment",
     );
   }
-  assertPartKeys([parts("zarr.json")], DEFAULT, 1);
+  assertKeys([parts("zarr.json")], DEFAULT, 1);
 });
 
 Deno.test("assertPartKeys refuses more than 256 parts before it compares them", () => {
   const many = parts(...Array.from({ length: 100 }, (_, i) => `.${i}.`));
-  assertPartKeys([many], DEFAULT, 1);
+  assertKeys([many], DEFAULT, 1);
   const error = assertThrows(
-    () => assertPartKeys(new Array(1000).fill(many), DEFAULT, 1),
+    () => assertKeys(new Array(1000).fill(many), DEFAULT, 1),
     MetadataError,
     "A chunk would be stored in 10000 parts, where at most 256 are supported",
   );
@@ -109,9 +115,9 @@ Deno.test("assertPartKeys refuses more than 256 parts before it compares them", 
 Deno.test("assertPartKeys refuses more than 32 storage transformers", () => {
   const one = parts(".x");
   const skipped = new Array(10_000).fill(undefined);
-  assertPartKeys([...skipped, ...new Array(32).fill(one)], DEFAULT, 1);
+  assertKeys([...skipped, ...new Array(32).fill(one)], DEFAULT, 1);
   assertThrows(
-    () => assertPartKeys(new Array(33).fill(one), DEFAULT, 1),
+    () => assertKeys(new Array(33).fill(one), DEFAULT, 1),
     MetadataError,
     "by 33 storage transformers, where at most 32 are supported",
   );
@@ -157,8 +163,7 @@ Deno.test("assertPartKeys agrees with comparing all part keys of many chunks", (
       fc.integer({ min: 0, max: 2 }),
       (keySuffixes, extension, base, rank) => {
         const encoding = new SuffixChunkKeyEncoding(extension, base);
-        const check = () =>
-          assertPartKeys([parts(...keySuffixes)], encoding, rank);
+        const check = () => assertKeys([parts(...keySuffixes)], encoding, rank);
         if (collides(keySuffixes, encoding, rank)) {
           assertThrows(
             check,
@@ -179,7 +184,7 @@ Deno.test("assertPartKeys rethrows errors of a decoder other than SyntaxError", 
     },
   };
   assertThrows(
-    () => assertPartKeys([parts("", "x")], broken, 1),
+    () => assertKeys([parts("", "x")], broken, 1),
     TypeError,
     "A bug",
   );

@@ -196,7 +196,7 @@ async function readBytes(
 ): Promise<Uint8Array> {
   const range = { offset: start, length: end - start };
   if (range.length === 0) return new Uint8Array();
-  const bytes = await partsBackend(backendOf(store), parts, () => true)
+  const bytes = await partsBackend(backendOf(store), parts)
     .read([key], (values) => values.read(key, range), options);
   if (bytes?.length !== range.length) throw new ChangedSource();
   return bytes;
