@@ -3,10 +3,12 @@ import {
   assertEquals,
   assertRejects,
   assertStringIncludes,
+  assertThrows,
 } from "@std/assert";
 import fc from "fast-check";
 import { DamageError, MemoryStore } from "../../mod.ts";
-import { adoptTiffs, describeTiff } from "../../tiff.ts";
+import { readTiff } from "../../src/tiff/read_tiff.ts";
+import { adoptPyramid, adoptTiffs, describeTiff } from "../../tiff.ts";
 import { runs } from "../support/runs.ts";
 import { buildTiff, type TiffDirectory, type TiffEntry } from "./build_tiff.ts";
 
@@ -498,4 +500,122 @@ Deno.test("describeTiff refuses offsets of directories that are no whole numbers
     const error = await assertRejects(() => describe(bytes), DamageError);
     assertStringIncludes(error.message, "for the tag 330", type);
   }
+});
+
+/** The entries of a page of strips of bytes without compression. */
+function strips(
+  width: number,
+  height: number,
+  ...others: TiffEntry[]
+): TiffDirectory {
+  const type = Math.max(width, height) < 2 ** 32 ? "long" : "long8";
+  return {
+    entries: [
+      [256, type, [width]],
+      [257, type, [height]],
+      [258, "short", [8]],
+      [273, "long", [8]],
+      [279, "long", [1]],
+      ...others,
+    ],
+  };
+}
+
+Deno.test("adoptTiffs and adoptPyramid refuse small files that claim to be huge", async (t) => {
+  const tooLarge = [RangeError, "where 2147483647 are the most"] as const;
+  const tooMany = [RangeError, "where 1048576 are the most"] as const;
+  const truncated = [DamageError, "it is truncated"] as const;
+  const cases: [
+    string,
+    TiffDirectory,
+    readonly [typeof RangeError | typeof DamageError, string],
+  ][] = [
+    ["2^31 × 2^31 pixels in one strip", strips(2 ** 31, 2 ** 31), tooLarge],
+    ["a prime number of rows", strips(1, 4_294_967_291), tooLarge],
+    ["a prime number of rows near 2^53", strips(1, 2 ** 53 - 111), tooLarge],
+    [
+      "as many bands as a number can count",
+      strips(1, 1, [277, "long", [2 ** 32 - 1]]),
+      tooLarge,
+    ],
+    [
+      "strips without a common height",
+      strips(2 ** 31, 2 ** 31, [278, "long", [7]]),
+      tooMany,
+    ],
+    [
+      "a stack of MetaMorph of 2^20 planes",
+      strips(1, 1, [33629, "rational", { count: 2 ** 20, offset: 8 }]),
+      truncated,
+    ],
+    [
+      "a stack of ImageJ of a million planes",
+      strips(1, 1, [270, "ascii", "ImageJ=1\nimages=1000000"]),
+      truncated,
+    ],
+  ];
+  for (const [name, directory, [thrown, message]] of cases) {
+    await t.step(name, async () => {
+      const bytes = buildTiff({
+        isBig: directory.entries.some(([, type]) => type === "long8"),
+        directories: [directory],
+      });
+      const store = new MemoryStore([["/c/0/0.tif", bytes]]);
+      for (const adopt of [adoptTiffs, adoptPyramid]) {
+        await assertRejects(() => adopt(store, ""), thrown, message);
+      }
+    });
+  }
+});
+
+Deno.test("readTiff leaves out damaged pages behind a sound one, and notes them", async (t) => {
+  const cases: [string, TiffDirectory[], number[], string[]][] = [
+    ["none", [page(), page()], [2, 16, 16], []],
+    [
+      "a directory beyond the end",
+      [page(), { ...page(), next: 99_999 }],
+      [2, 16, 16],
+      [
+        'File "/a.tif" is adopted without its pages after the first 2: ends before 100001, where a directory at 99999 ends',
+      ],
+    ],
+    [
+      "a value beyond the end",
+      [page(), page([324, "long", { count: 9, offset: 99_999 }]), page()],
+      [2, 16, 16],
+      [
+        'File "/a.tif" is adopted without its damaged pages 1: the file ends before 100035, where a value of 36 bytes ends',
+      ],
+    ],
+    [
+      "a damaged table of tiles, and a circle",
+      [page(), page([324, "long", [0]]), { ...page(), next: 8 }],
+      [2, 16, 16],
+      [
+        'File "/a.tif" is adopted without its damaged pages 1: its tile 0 has 256 bytes at the offset 0, where both are 0 for a tile that is left out',
+        'File "/a.tif" is adopted without its pages after the first 3: has a circle of directories, from 8 on',
+      ],
+    ],
+  ];
+  for (const [name, directories, shape, notes] of cases) {
+    await t.step(name, async () => {
+      const bytes = buildTiff({ directories });
+      const store = new MemoryStore([["/a.tif", bytes]]);
+      const file = { key: "/a.tif", size: bytes.length } as const;
+      const tiff = await readTiff(store, file, {}, {});
+      assertEquals(tiff.notes, notes);
+      assertEquals(tiff.shardOf(undefined).shape, shape);
+      const only = await readTiff(store, file, { page: 0 }, {});
+      assertEquals([only.notes, only.shardOf(0).shape], [[], [16, 16]]);
+    });
+  }
+  await t.step("a damaged first page", async () => {
+    const bytes = buildTiff({
+      directories: [page([324, "long", [0]]), page()],
+    });
+    const store = new MemoryStore([["/a.tif", bytes]]);
+    const file = { key: "/a.tif", size: bytes.length } as const;
+    const tiff = await readTiff(store, file, {}, {});
+    assertThrows(() => tiff.shardOf(undefined), DamageError, "is damaged");
+  });
 });
