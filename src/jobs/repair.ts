@@ -332,6 +332,7 @@ const REASONS: Readonly<Record<Rule, string>> = {
     "nobody looked at them; verify them by a program that knows the codec",
   "index-checksum": FROM_COPY,
   "index-extents": FROM_COPY,
+  "shard-file": FROM_COPY,
   "inner-chunk-checksum": FROM_COPY,
   "inner-chunk-decoding": FROM_COPY,
   "adopted-file-changed": "only you know whether the file is right",

@@ -33,6 +33,8 @@ import { GLOBS } from "../../hierarchy/mod.ts";
  *   since a codec is not known
  * - `index-checksum`, `index-extents`: the index of a shard with a wrong CRC32C, or with
  *   inner chunks outside of the shard or over one another
+ * - `shard-file`: a shard in the form of a TIFF whose directories do not fit the array and the
+ *   index, if the verification is deep
  * - `inner-chunk-checksum`, `inner-chunk-decoding`: likewise for an inner chunk, if the
  *   verification is deep
  * - `adopted-file-changed`: an adopted file that has another length than its index was made
@@ -73,6 +75,7 @@ export type Rule =
   | "chunk-undecoded"
   | "index-checksum"
   | "index-extents"
+  | "shard-file"
   | "inner-chunk-checksum"
   | "inner-chunk-decoding"
   | "adopted-file-changed"
@@ -128,6 +131,7 @@ const SEVERITIES: Readonly<Record<Rule, Finding["severity"]>> = {
   "chunk-undecoded": "warning",
   "index-checksum": "error",
   "index-extents": "error",
+  "shard-file": "error",
   "inner-chunk-checksum": "error",
   "inner-chunk-decoding": "error",
   "adopted-file-changed": "error",

@@ -30,6 +30,7 @@ import {
   endsWithChecksum,
   type ShardLevel,
 } from "../chunk_checks.ts";
+import { tiffShardProblem } from "../../tiff/mod.ts";
 import type { ChunkDecoding } from "./chunk_decoding.ts";
 import { type Finding, finding, type Rule } from "./findings.ts";
 
@@ -335,6 +336,20 @@ class ChunkVerification {
       "index-extents",
     );
     if (!this.#isDeep || !isWithin) return;
+    if (path.length === 0 && !this.#array.isAdopted) {
+      const problem = await tiffShardProblem(this.#array.chunks.metadata, {
+        coordinates: this.#coordinates,
+        index: entries,
+        size: end - indexSize,
+        read,
+      });
+      if (problem !== undefined) {
+        this.#add(
+          "shard-file",
+          `TIFF ${describe(this.#key)} ${problem}: write the shard anew`,
+        );
+      }
+    }
     for (const [place, entry] of entries.entries()) {
       if (entry === undefined) continue;
       this.#assertDecoded();
