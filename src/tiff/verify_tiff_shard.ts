@@ -4,7 +4,7 @@ import type { ReadShardRange, ShardIndex } from "../shards/mod.ts";
 import { pictureOf, tilePlaces } from "./directory_writer.ts";
 import { readDirectories } from "./directory_reader.ts";
 import { parseTiffArray, type TiffArray } from "./tiff_array.ts";
-import { PageTags, TAG, TiffError } from "./tiff_tags.ts";
+import { PageTags, type TAG, TiffError } from "./tiff_tags.ts";
 
 /** A shard that may be a TIFF. */
 interface StoredShard {
