@@ -195,11 +195,22 @@ export abstract class BaseWritableStore extends BaseStore {
       this.checkKey(key);
       assertValue(value);
       options?.signal?.throwIfAborted();
-      await setValue(this, key, value, options);
+      await (value instanceof Uint8Array
+        ? this.setBytes(key, value, options)
+        : setValue(this, key, value, options));
     } catch (error) {
       await discard(value, error);
       throw error;
     }
+  }
+
+  /** Stores bytes under a valid key, for stores that have a shorter way than pending values. */
+  protected setBytes(
+    key: StoreKey,
+    bytes: Uint8Array,
+    options?: StoreOptions,
+  ): Promise<void> {
+    return setValue(this, key, bytes, options);
   }
 
   /**

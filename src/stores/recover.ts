@@ -38,6 +38,12 @@ export interface RecoverOptions extends StoreOptions {
   path?: string;
   /** Whether nothing is changed. The result then says what `recover` would do. */
   dryRun?: boolean;
+  /**
+   * Whether a key is that of a part of a chunk. Changes of other keys are not finished, since
+   * a journal may have come with the files of somebody else. By default, the key must begin
+   * with that of the chunk.
+   */
+  isPart?: (chunk: StoreKey, key: StoreKey) => boolean;
 }
 
 /** A store that can finish the writes of killed programs. */

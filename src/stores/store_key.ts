@@ -155,7 +155,8 @@ export function isProbe(name: string): boolean {
 }
 
 const JOURNAL = `${TEMPORARY}journal-`;
-/** The longest name of a chunk, in characters, that is in the name of its journal as a whole. */
+const VALUE = `${TEMPORARY}value-`;
+/** The longest name of a chunk, in characters, that is in the name of its lock as a whole. */
 const LONGEST_NAME = 50;
 
 /**
@@ -163,12 +164,26 @@ const LONGEST_NAME = 50;
  * last segment of the key alone, so that stores with different roots use the same journal.
  */
 export async function journalName(name: string): Promise<string> {
-  if (name.length <= LONGEST_NAME) return JOURNAL + name;
+  return JOURNAL + await lockedName(name);
+}
+
+/** The name of the file that locks a value in one file, in the folder of that file. */
+export async function valueLockName(name: string): Promise<string> {
+  return VALUE + await lockedName(name);
+}
+
+async function lockedName(name: string): Promise<string> {
+  if (name.length <= LONGEST_NAME) return name;
   const digest = await digestOf(new TextEncoder().encode(name));
-  return `${JOURNAL}${name.slice(0, LONGEST_NAME)}-${digest}`;
+  return `${name.slice(0, LONGEST_NAME)}-${digest}`;
 }
 
 /** Whether the name of a temporary file is that of a journal. */
 export function isJournal(name: string): boolean {
   return name.startsWith(JOURNAL);
+}
+
+/** Whether the name of a temporary file is that of a lock, which different writers use. */
+export function isLock(name: string): boolean {
+  return isJournal(name) || name.startsWith(VALUE);
 }

@@ -1,9 +1,10 @@
-import { describe, PendingWriteError } from "../../errors/mod.ts";
+import { describe } from "../../errors/mod.ts";
 import type {
   ChangeOptions,
   PendingValues,
   Snapshot,
   Update,
+  ValuesOptions,
 } from "../backend.ts";
 import type { ByteWriter, StoreKey, StoreOptions } from "../store.ts";
 import {
@@ -12,15 +13,16 @@ import {
   splitPath,
   temporaryPath,
 } from "../store_key.ts";
-import { Journal, journalPlace } from "./journal.ts";
-import { type FileContext, isBeingWritten, readFiles } from "./read_files.ts";
 import {
-  isAbsence,
-  isDiskFull,
-  type OpenFile,
-  type System,
-  WINDOW,
-} from "./system.ts";
+  appendAll,
+  Journal,
+  journalPlace,
+  type JournalRecord,
+  LockedValue,
+  placeFile,
+} from "./journal.ts";
+import { type FileContext, isBeingWritten, readFiles } from "./read_files.ts";
+import { isAbsence, isDiskFull, type OpenFile, type System } from "./system.ts";
 
 /** Begins to write files: each is a temporary file until all of them are committed. */
 export async function prepareFiles(
@@ -35,6 +37,34 @@ export async function prepareFiles(
   return pending;
 }
 
+/** Replaces the value in one file, under its lock. */
+export async function writeFile(
+  context: FileContext,
+  key: StoreKey,
+  bytes: Uint8Array,
+  { signal }: StoreOptions = {},
+): Promise<void> {
+  const release = await context.openFiles.take(1);
+  try {
+    signal?.throwIfAborted();
+    const { root } = context;
+    const { folder } = splitPath(key);
+    const found = await root.folderFor(key);
+    const path = found.folder === folder
+      ? found.path
+      : await root.ensureFolder(folder, key);
+    await LockedValue.lock(
+      context,
+      key,
+      path,
+      (value) => value.write(bytes, signal),
+      signal,
+    );
+  } finally {
+    release();
+  }
+}
+
 /** Deletes files as one. */
 export async function removeFiles(
   context: FileContext,
@@ -42,7 +72,7 @@ export async function removeFiles(
   options: ChangeOptions = {},
 ): Promise<void> {
   const { root } = context;
-  const { name = keys[0]!, signal } = options;
+  const { name = keys[0]!, signal, exclusive } = options;
   signal?.throwIfAborted();
   let isThere = false;
   for (const key of keys) isThere = await root.has(key) || isThere;
@@ -51,20 +81,53 @@ export async function removeFiles(
   const path = await root.follow(folder);
   if (path === undefined) return;
   try {
-    await change(
-      context,
-      keys,
-      options,
-      (journal) => removeLocked(context, keys, name, journal),
-    );
+    if (keys.length === 1) {
+      const remove = () => removeFile(context, keys[0]!);
+      await (exclusive
+        ? remove()
+        : changeValue(context, keys[0]!, options, remove));
+    } else {
+      await changeChunk(
+        context,
+        keys,
+        options,
+        (journal) => journal.change(deletionOf(keys, name)),
+      );
+    }
   } catch (error) {
     // A file is in the place of the folder.
     if (isAbsence(error) || error instanceof FolderKeyError) return;
     if (!isDiskFull(error)) throw error;
-    const place = await journalPlace(context, name, path);
+    // There is no space for a lock, and nobody has one.
+    if (keys.length === 1) return await removeFile(context, keys[0]!);
+    const place = await journalPlace(
+      { ...context, isPart: (_, key) => keys.includes(key) },
+      name,
+      path,
+    );
     const names = keys.map((key) => relativeKey(folder, key));
     await Journal.discard(place, names, signal);
   }
+}
+
+async function removeFile(
+  { root, system, isSynced }: FileContext,
+  key: StoreKey,
+): Promise<void> {
+  const { folder, name } = splitPath(key);
+  const path = await root.follow(folder);
+  if (path === undefined) return;
+  await system.remove(`${path}/${name}`);
+  if (isSynced) await system.syncFolder(path);
+}
+
+function deletionOf(
+  keys: readonly StoreKey[],
+  name: StoreKey,
+): JournalRecord {
+  const { folder, name: chunk } = splitPath(name);
+  const files = keys.map((key) => relativeKey(folder, key));
+  return { chunk, action: "delete", files };
 }
 
 /** Reads and replaces files under their lock. */
@@ -72,16 +135,26 @@ export async function updateFiles(
   context: FileContext,
   keys: readonly StoreKey[],
   compute: (values: Snapshot) => Promise<Update>,
-  options: ChangeOptions = {},
+  options: ValuesOptions = {},
 ): Promise<void> {
-  const { name = keys[0]! } = options;
+  const { name = keys[0]!, signal } = options;
   const release = await context.openFiles.take(2 * keys.length + 1);
+  const read = () => readFiles(context, keys, compute, options, true);
   try {
-    await change(context, keys, options, async (journal) => {
-      const update = await readFiles(context, keys, compute, options, true);
+    if (keys.length === 1) {
+      const [key] = keys;
+      await context.root.folderFor(key!); // Refuses a folder.
+      return await changeValue(context, key!, options, async (value) => {
+        const update = await read();
+        if (update === "delete") await removeFile(context, key!);
+        else if (update !== "keep") await value.write(update[0]!, signal);
+      });
+    }
+    await changeChunk(context, keys, options, async (journal) => {
+      const update = await read();
       if (update === "keep") return;
       if (update === "delete") {
-        return await removeLocked(context, keys, name, journal);
+        return await journal.change(deletionOf(keys, name));
       }
       const pending = await prepareFiles(context, keys, options);
       try {
@@ -98,46 +171,30 @@ export async function updateFiles(
   }
 }
 
-/**
- * Runs a task under the lock of a chunk, that of this process and that of the disk. All
- * changes of files go through here.
- *
- * @param task Is given no journal if nobody else can change the only file of the chunk.
- */
-async function change<T>(
+/** Runs a task under the lock of a value in one file. */
+async function changeValue(
   context: FileContext,
-  keys: readonly StoreKey[],
-  options: ChangeOptions,
-  task: (journal: Journal | undefined) => Promise<T>,
-): Promise<T> {
-  const { name = keys[0]!, signal, exclusive } = options;
-  if (exclusive && keys.length === 1) return await task(undefined);
-  const folder = await context.root.ensureFolder(splitPath(name).folder, name);
-  const place = await journalPlace(context, name, folder);
-  return await Journal.lock(place, task, {
-    signal,
-    onRecovery: () => context.onRecovery?.(name),
-  });
+  key: StoreKey,
+  { signal }: StoreOptions,
+  task: (value: LockedValue) => Promise<void>,
+): Promise<void> {
+  const folder = await context.root.ensureFolder(splitPath(key).folder, key);
+  await LockedValue.lock(context, key, folder, task, signal);
 }
 
-async function removeLocked(
-  { root, system, isSynced }: FileContext,
+/** Runs a task under the lock of a chunk, that of this process and that of the disk. */
+async function changeChunk(
+  context: FileContext,
   keys: readonly StoreKey[],
-  chunk: StoreKey,
-  journal: Journal | undefined,
+  { name = keys[0]!, signal }: ValuesOptions,
+  task: (journal: Journal) => Promise<void>,
 ): Promise<void> {
-  if (keys.length === 1) {
-    const { folder, name } = splitPath(keys[0]!);
-    const path = await root.follow(folder);
-    if (path === undefined) return;
-    await system.remove(`${path}/${name}`);
-    return isSynced ? await system.syncFolder(path) : undefined;
-  }
-  const { folder, name } = splitPath(chunk);
-  await journal!.change({
-    chunk: name,
-    action: "delete",
-    files: keys.map((key) => relativeKey(folder, key)),
+  const folder = await context.root.ensureFolder(splitPath(name).folder, name);
+  const isPart = (_: StoreKey, key: StoreKey) => keys.includes(key);
+  const place = await journalPlace({ ...context, isPart }, name, folder);
+  await Journal.lock(place, task, {
+    signal,
+    onRecovery: () => context.onRecovery?.(name),
   });
 }
 
@@ -187,10 +244,7 @@ export class PendingFiles implements PendingValues {
   /** Writes a whole value. */
   async write(key: StoreKey, bytes: Uint8Array): Promise<void> {
     const temporary = await this.#open(key);
-    for (let offset = 0; offset < bytes.length; offset += WINDOW) {
-      this.#options.signal?.throwIfAborted();
-      await temporary.file.append(bytes.subarray(offset, offset + WINDOW));
-    }
+    await appendAll(temporary.file, bytes, this.#options.signal);
     this.#complete.add(key);
   }
 
@@ -215,13 +269,28 @@ export class PendingFiles implements PendingValues {
           }`,
         );
       }
-      await change(this.#context, keys, this.#options, async (journal) => {
-        if (check) {
-          await readFiles(this.#context, keys, check, this.#options, true);
-        }
+      const context = this.#context;
+      const run = async (place: () => Promise<void>) => {
+        if (check) await readFiles(context, keys, check, this.#options, true);
         this.#options.signal?.throwIfAborted();
-        await this.place(journal);
-      });
+        await place();
+      };
+      if (keys.length > 1) {
+        await changeChunk(
+          context,
+          keys,
+          this.#options,
+          (journal) => run(() => this.place(journal)),
+        );
+      } else if (this.#options.exclusive) await run(() => this.#placeOne());
+      else {
+        await changeValue(
+          context,
+          keys[0]!,
+          this.#options,
+          (value) => run(() => this.#placeOne(value)),
+        );
+      }
     } finally {
       await this.close();
     }
@@ -231,34 +300,33 @@ export class PendingFiles implements PendingValues {
     await this.close();
   }
 
-  /** Puts the complete values in place, under the lock. */
-  async place(journal: Journal | undefined): Promise<void> {
-    const { root, system, isSynced } = this.#context;
+  /** Puts the only value in place. */
+  async #placeOne(value?: LockedValue): Promise<void> {
+    const context = this.#context;
+    const key = this.#keys[0]!;
+    const { path, file } = this.#temporaries.get(key)!;
+    if (context.isSynced) await file.sync();
+    if (value !== undefined) await value.place(path);
+    else {
+      const { folder, name } = splitPath(key);
+      const to = `${await context.root.ensureFolder(folder, key)}/${name}`;
+      await placeFile(context, key, path, to);
+    }
+    this.#areTaken = true;
+  }
+
+  /** Puts the complete values of a chunk in place, under its lock. */
+  async place(journal: Journal): Promise<void> {
     const keys = this.#keys;
     const { name: chunk = keys[0]! } = this.#options;
     const temporaries = keys.map((key) => this.#temporaries.get(key)!);
-    if (isSynced) await Promise.all(temporaries.map(({ file }) => file.sync()));
-    const paths: string[] = [];
-    for (const key of keys) {
-      const { folder, name } = splitPath(key);
-      paths.push(
-        await (journal?.make(key) ??
-          `${await root.ensureFolder(folder, key)}/${name}`),
-      );
+    if (this.#context.isSynced) {
+      await Promise.all(temporaries.map(({ file }) => file.sync()));
     }
-    if (keys.length === 1) {
-      await system.rename(temporaries[0]!.path, paths[0]!);
-      this.#areTaken = true;
-      try {
-        if (isSynced) await system.syncFolder(splitPath(paths[0]!).folder);
-      } catch (cause) {
-        throw new PendingWriteError(keys[0]!, { cause }); // The value is in its place.
-      }
-      return;
-    }
+    for (const key of keys) await journal.make(key);
     const { folder, name } = splitPath(chunk);
     try {
-      await journal!.change({
+      await journal.change({
         chunk: name,
         action: "replace",
         files: temporaries.map(({ folder: above, path }, i) => [
@@ -268,7 +336,7 @@ export class PendingFiles implements PendingValues {
       });
       this.#areTaken = true;
     } finally {
-      this.#areTaken ||= journal!.isUnfinished;
+      this.#areTaken ||= journal.isUnfinished;
     }
   }
 

@@ -26,7 +26,12 @@ import {
   assertStorePrefix,
   splitPath,
 } from "../store_key.ts";
-import { prepareFiles, removeFiles, updateFiles } from "./change_files.ts";
+import {
+  prepareFiles,
+  removeFiles,
+  updateFiles,
+  writeFile,
+} from "./change_files.ts";
 import { type FileContext, readFileOf, readFiles } from "./read_files.ts";
 import { recoverFolder } from "./recover_folder.ts";
 import { FileSystemRoot, rememberRoot } from "./root.ts";
@@ -198,6 +203,15 @@ export class FileSystemStore extends BaseWritableStore {
     options?: ChangeOptions,
   ): Promise<PendingValues> {
     return prepareFiles(this.#contextOf(options), keys, options);
+  }
+
+  /** Stores a value in the file that locks it, which is then renamed. */
+  protected override setBytes(
+    key: StoreKey,
+    bytes: Uint8Array,
+    options?: StoreOptions,
+  ): Promise<void> {
+    return writeFile(this.#context, key, bytes, options);
   }
 
   /** See {@linkcode Backend.remove}. Empty folders stay. */

@@ -2,10 +2,13 @@ import { PendingWriteError } from "../../errors/mod.ts";
 import { KeyLocks } from "../locks.ts";
 import type { StoreKey } from "../store.ts";
 import {
+  isLock,
+  isTemporary,
   journalName,
   relativeKey,
   resolveKey,
   splitPath,
+  valueLockName,
 } from "../store_key.ts";
 import type { Folders } from "./root.ts";
 import {
@@ -15,6 +18,7 @@ import {
   isSameState,
   type OpenFile,
   type System,
+  WINDOW,
 } from "./system.ts";
 
 /** Where the journal of a chunk is. */
@@ -26,6 +30,8 @@ export interface JournalPlace {
   readonly path: string;
   /** Whether each step waits until it is on the disk, against loss of power. */
   readonly isSynced: boolean;
+  /** Whether a key is that of a part of a chunk, so that a record may name it. */
+  readonly isPart: (chunk: StoreKey, key: StoreKey) => boolean;
 }
 
 /** Options of {@linkcode Journal.lock}. */
@@ -107,7 +113,7 @@ export class Journal {
         if (!isDiskFull(error)) throw error; // There is no space for a journal, and there was none.
       }
       try {
-        const record = file && await readRecord(file, place.path);
+        const record = file && await readRecord(file, place);
         const pairs = record?.action === "replace" ? record.files : [];
         const last = pairs.at(-1);
         const all = [
@@ -205,7 +211,7 @@ export class Journal {
   async #recover(): Promise<JournalRecord | undefined> {
     // A journal that cannot be read may have a record, and is never removed.
     this.#isUnfinished = true;
-    const record = await readRecord(this.#file, this.#place.path);
+    const record = await readRecord(this.#file, this.#place);
     if (record !== undefined) {
       await this.#rollForward(record);
       this.#last = record;
@@ -335,17 +341,20 @@ export class RecordPaths {
  * Reads the record of a journal; `undefined` if there is none, or if it was not written to
  * its end.
  *
- * @throws {Error} If the journal cannot be read, or is not understood.
+ * @throws {Error} If the journal cannot be read, is not understood, or names files that are
+ * no parts of its chunk: it may have come with the files of somebody else.
  */
 export async function readRecord(
   file: OpenFile,
-  path: string,
+  place: JournalPlace,
 ): Promise<JournalRecord | undefined> {
   try {
-    return decodeRecord(await contentsOf(file));
+    const record = decodeRecord(await contentsOf(file));
+    if (record !== undefined) await assertParts(record, place);
+    return record;
   } catch (error) {
     throw new Error(
-      `Cannot read the journal of a chunk, which is kept: ${path}: ${
+      `Cannot read the journal of a chunk, which is kept: ${place.path}: ${
         error instanceof Error ? error.message : error
       }`,
       { cause: error },
@@ -353,12 +362,38 @@ export async function readRecord(
   }
 }
 
+/** Refuses a record with files that are neither parts of its chunk nor temporary files beside them. */
+async function assertParts(
+  { action, chunk, files }: JournalRecord,
+  { folder, path, isPart }: JournalPlace,
+): Promise<void> {
+  if (splitPath(path).name !== await journalName(chunk)) {
+    throw new Error(`Expected the record of this chunk, found one of ${chunk}`);
+  }
+  const keyOf = (name: string) => resolveKey(folder, name) as StoreKey;
+  const pairs = action === "replace"
+    ? files
+    : files.map((name) => [undefined, name] as const);
+  for (const [from, to] of pairs) {
+    const key = keyOf(to);
+    if (!isPart(`${folder as StoreKey}/${chunk}`, key)) {
+      throw new Error(`Expected names of parts of the chunk, found ${to}`);
+    }
+    if (from === undefined) continue;
+    const { folder: above, name } = splitPath(keyOf(from));
+    const isBeside = key.startsWith(`${above}/`);
+    if (!isBeside || !isTemporary(name) || isLock(name)) {
+      throw new Error(`Expected a temporary file for ${to}, found ${from}`);
+    }
+  }
+}
+
 /** How long a writer waits for a lock that another program holds, in milliseconds. */
 const LONGEST_WAIT = 120_000;
 
-/** Opens and locks the file of a journal. */
+/** Opens and locks a file that different writers use. */
 async function lockFile(
-  { system, path }: JournalPlace,
+  { system, path }: Pick<JournalPlace, "system" | "path">,
   signal: AbortSignal | undefined,
 ): Promise<OpenFile> {
   const deadline = system.now() + LONGEST_WAIT;
@@ -366,8 +401,8 @@ async function lockFile(
     const file = await system.openOrCreate(path);
     try {
       if (await file.tryLock()) {
-        // The program that had the lock before has removed the file, if the path leads
-        // to another one or nowhere.
+        // The program that had the lock before has removed or renamed the file, if the path
+        // leads to another one or nowhere.
         if (isSameState(file.stat(), await system.stat(path))) return file;
         pause = 0.1;
       } else if (system.now() > deadline) {
@@ -386,16 +421,138 @@ async function lockFile(
   }
 }
 
+/**
+ * A value in one file, under its lock: a temporary file that all of its writers use, and that
+ * becomes the value by being renamed. No journal is needed, since a rename is the whole change.
+ */
+export class LockedValue {
+  readonly #key: StoreKey;
+  readonly #path: string;
+  readonly #place: Pick<JournalPlace, "system" | "isSynced">;
+  readonly #file: OpenFile;
+  readonly #filePath: string;
+  /** Whether the locked file has become the value. */
+  #isTaken = false;
+
+  private constructor(
+    key: StoreKey,
+    path: string,
+    place: Pick<JournalPlace, "system" | "isSynced">,
+    file: OpenFile,
+    filePath: string,
+  ) {
+    this.#key = key;
+    this.#path = path;
+    this.#place = place;
+    this.#file = file;
+    this.#filePath = filePath;
+  }
+
+  /**
+   * Runs a task under the lock of this process and that of the disk.
+   *
+   * @param folder The path of the folder of the value, which exists.
+   */
+  static async lock(
+    place: Pick<JournalPlace, "system" | "isSynced">,
+    key: StoreKey,
+    folder: string,
+    task: (value: LockedValue) => Promise<void>,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const { name } = splitPath(key);
+    const path = `${folder}/${await valueLockName(name)}`;
+    const { system } = place;
+    await turns.write(path, async () => {
+      signal?.throwIfAborted();
+      const file = await lockFile({ system, path }, signal);
+      const value = new LockedValue(
+        key,
+        `${folder}/${name}`,
+        place,
+        file,
+        path,
+      );
+      try {
+        await task(value);
+      } finally {
+        try {
+          if (!value.#isTaken) await system.remove(path);
+        } catch {
+          // A lock that stays does no harm.
+        }
+        file.close(); // Last, since it ends the lock.
+      }
+    });
+  }
+
+  /** Replaces the value by bytes. */
+  async write(
+    bytes: Uint8Array,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const file = this.#file;
+    // A writer that was killed may have left bytes.
+    if (file.size() > 0) await file.replace(new Uint8Array());
+    await appendAll(file, bytes, signal);
+    signal?.throwIfAborted();
+    if (this.#place.isSynced) await file.sync();
+    await this.#place.system.rename(this.#filePath, this.#path);
+    this.#isTaken = true;
+    await syncPlaced(this.#place, this.#key, this.#path);
+  }
+
+  /** Replaces the value by another temporary file. */
+  async place(temporary: string): Promise<void> {
+    await placeFile(this.#place, this.#key, temporary, this.#path);
+  }
+}
+
+/** Gives a complete temporary file the name of a value. */
+export async function placeFile(
+  place: Pick<JournalPlace, "system" | "isSynced">,
+  key: StoreKey,
+  from: string,
+  to: string,
+): Promise<void> {
+  await place.system.rename(from, to);
+  await syncPlaced(place, key, to);
+}
+
+async function syncPlaced(
+  { system, isSynced }: Pick<JournalPlace, "system" | "isSynced">,
+  key: StoreKey,
+  path: string,
+): Promise<void> {
+  try {
+    if (isSynced) await system.syncFolder(splitPath(path).folder);
+  } catch (cause) {
+    throw new PendingWriteError(key, { cause }); // The value is in its place.
+  }
+}
+
+/** Writes bytes at the end of a file, and looks at the signal from time to time. */
+export async function appendAll(
+  file: OpenFile,
+  bytes: Uint8Array,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  for (let offset = 0; offset < bytes.length; offset += WINDOW) {
+    signal?.throwIfAborted();
+    await file.append(bytes.subarray(offset, offset + WINDOW));
+  }
+}
+
 /** Where the journal of a chunk is, in a folder that exists. */
 export async function journalPlace(
   context: Omit<JournalPlace, "folder" | "path">,
   chunk: StoreKey,
   folderPath: string,
 ): Promise<JournalPlace> {
-  const { system, root, isSynced } = context;
+  const { system, root, isSynced, isPart } = context;
   const { folder, name } = splitPath(chunk);
   const path = `${folderPath}/${await journalName(name)}`;
-  return { system, root, isSynced, folder, path };
+  return { system, root, isSynced, folder, path, isPart };
 }
 
 /** A change of the files of a chunk. The files have names relative to the folder of the journal. */

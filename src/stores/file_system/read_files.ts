@@ -37,7 +37,8 @@ export interface FileContext {
 }
 
 /**
- * Runs a task on a snapshot of files: all of the same write.
+ * Runs a task on a snapshot of files: all of the same write. Files are opened when the task
+ * asks for them, since most tasks read one of them.
  *
  * @param isLocked Whether the caller keeps writers out. The task may then read the files of a
  * chunk that lacks others, since it may replace them.
@@ -54,21 +55,25 @@ export async function readFiles<T>(
   const taken = isLocked ? undefined : context.openFiles.take(keys.length);
   const release = taken instanceof Promise ? await taken : taken;
   try {
-    const openedAt = context.system.now();
-    const opened = await openAll(context, keys, options, isLocked);
-    const values = new FileSnapshot(keys, opened.files, openedAt, options);
+    const lazy = new FileSnapshot(context, keys, options, isLocked);
     try {
-      const result = await task(values);
-      if (opened.isIncomplete && !isLocked) {
-        throw incompleteError(keys, opened.files, options);
-      }
-      return result;
+      return await lazy.run(task);
     } catch (error) {
-      values.abandon();
-      throw error;
-    } finally {
-      closeAll(opened.files);
+      if (!(error instanceof SeveralWritesError)) throw error;
     }
+    const openedAt = context.system.now();
+    const { files, isIncomplete } = await openAll(context, keys, options);
+    const all = new FileSnapshot(
+      context,
+      keys,
+      options,
+      false,
+      files,
+      openedAt,
+    );
+    const result = await all.run(task);
+    if (isIncomplete) throw incompleteError(keys, files, options);
+    return result;
   } finally {
     release?.();
   }
@@ -121,10 +126,7 @@ const MOST_INCOMPLETE = 3;
 const LONGEST_WAIT = 2_500;
 
 /**
- * Opens files, all of the same write. The last file in storing order is absent while a
- * writer changes the others. So if its key leads to the same file before and after the
- * others are opened, all files belong to one write. The file stays open until then, so that
- * no other file gets its inode number.
+ * Opens files, all of the same write, and waits for writers.
  *
  * Files count as missing if three tries find the same other files, and no journal between
  * the tries. If a writer were at work at each try, these would be three different writers,
@@ -136,55 +138,53 @@ async function openAll(
   context: FileContext,
   keys: readonly StoreKey[],
   { signal, name = keys[0]! }: ValuesOptions,
-  isLocked: boolean,
 ): Promise<Opened> {
-  const { system } = context;
-  const first = await tryOpen(context, keys);
-  if (first.isOneWrite || isLocked && first.isIncomplete) return first;
+  const { system, root } = context;
   const deadline = system.now() + LONGEST_WAIT;
   let pause = 0.1;
-  let incompleteTries = first.isIncomplete ? 1 : 0;
+  let incompleteTries = 0;
   // The files of the last try stay open, so that no other files get their inode numbers.
-  let { files } = first;
+  let files: Files = [];
   try {
     while (true) {
-      // Files that are all there were replaced between the looks at the last one.
-      const isWritten = incompleteTries === 0 ||
-        await isBeingWritten(context, name);
-      if (isWritten) incompleteTries = 0;
-      if (system.now() > deadline) throw new UnfinishedWriteError(name);
-      await system.wait(pause, signal);
-      pause = Math.min(50, 2 * pause);
-      signal?.throwIfAborted();
-      const opened = await tryOpen(context, keys);
+      const opened = tryOpen(root, keys);
       if (opened.isOneWrite) return opened;
       const isSame = incompleteTries > 0 &&
         files.every((file, i) => isSameFile(file, opened.files[i]));
       closeAll(files);
       files = opened.files;
-      if (opened.isIncomplete) {
-        incompleteTries = isSame ? incompleteTries + 1 : 1;
-      } else incompleteTries = 0;
+      // Files that are all there were replaced between the looks at the last one.
+      if (!opened.isIncomplete) incompleteTries = 0;
+      else incompleteTries = isSame ? incompleteTries + 1 : 1;
       if (incompleteTries === MOST_INCOMPLETE) {
         files = [];
         return opened;
       }
+      if (incompleteTries > 0 && await isBeingWritten(context, name)) {
+        incompleteTries = 0;
+      }
+      if (system.now() > deadline) throw new UnfinishedWriteError(name);
+      await system.wait(pause, signal);
+      pause = Math.min(50, 2 * pause);
+      signal?.throwIfAborted();
     }
   } finally {
     closeAll(files);
   }
 }
 
-async function tryOpen(
-  { root }: FileContext,
-  keys: readonly StoreKey[],
-): Promise<Opened> {
+/**
+ * Opens files. The last file in storing order is absent while a writer changes the others. So
+ * if its key leads to the same file before and after the others are opened, all files belong
+ * to one write. The file stays open until then, so that no other file gets its inode number.
+ */
+function tryOpen(root: Folders, keys: readonly StoreKey[]): Opened {
   const files: (OpenFile | undefined)[] = new Array(keys.length);
   try {
     // The last file is opened first.
-    for (let i = keys.length; i-- > 0;) files[i] = await root.open(keys[i]!);
+    for (let i = keys.length; i-- > 0;) files[i] = root.open(keys[i]!);
     const present = files.filter((file) => file !== undefined).length;
-    if (keys.length === 1 || present === 0) {
+    if (present === 0 || keys.length === 1) {
       return { files, isOneWrite: true, isIncomplete: false };
     }
     if (present < keys.length) {
@@ -192,7 +192,7 @@ async function tryOpen(
     }
     const isOneWrite = isSameState(
       files.at(-1)!.stat(),
-      await root.state(keys.at(-1)!),
+      root.state(keys.at(-1)!),
     );
     return { files, isOneWrite, isIncomplete: false };
   } catch (error) {
@@ -220,36 +220,68 @@ function isSameFile(
     : isSameState(before.stat(), after?.stat());
 }
 
-function closeAll(files: Files): void {
+function closeAll(files: readonly (OpenFile | null | undefined)[]): void {
   for (const file of files) file?.close();
 }
 
-/** Open files, all of one write. */
-class FileSnapshot implements Snapshot {
-  readonly #keys: readonly StoreKey[];
-  readonly #files: Files;
-  readonly #openedAt: number;
-  readonly #signal: AbortSignal | undefined;
-  /** The versions that hold files open. */
-  readonly #versions = new Map<StoreKey, FileVersion>();
-  /** Functions that close files which outlive the task. */
-  readonly #releases: (() => void)[] = [];
+/** Thrown in a task whose files are not all of one write. The task is run again on files that are. */
+class SeveralWritesError extends Error {}
 
-  /** @param openedAt A time before the files were opened, in milliseconds. */
+/** Files, all of one write, which are opened when they are asked for. */
+class FileSnapshot implements Snapshot {
+  readonly #context: FileContext;
+  readonly #keys: readonly StoreKey[];
+  readonly #signal: AbortSignal | undefined;
+  readonly #isLocked: boolean;
+  /** The open files in the order of the keys: `null` for absent ones, and nothing before a file is asked for. */
+  #files: (OpenFile | null | undefined)[];
+  /** The only file that the task has asked for, which was not opened. */
+  #seen: { readonly key: StoreKey; readonly state: FileState } | undefined;
+  /** A time before the files were opened, in milliseconds. */
+  readonly #openedAt: number;
+  /** The versions that hold files open. */
+  #versions: Map<StoreKey, FileVersion> | undefined;
+  /** Functions that close files which outlive the task. */
+  #releases: (() => void)[] | undefined;
+
+  /** @param opened All files, if they have been opened, which was after `openedAt`. */
   constructor(
+    context: FileContext,
     keys: readonly StoreKey[],
-    files: Files,
-    openedAt: number,
     { signal }: StoreOptions,
+    isLocked: boolean,
+    opened: Files = [],
+    openedAt: number = context.system.now(),
   ) {
+    this.#context = context;
     this.#keys = keys;
-    this.#files = files;
-    this.#openedAt = openedAt;
     this.#signal = signal;
+    this.#isLocked = isLocked;
+    this.#openedAt = openedAt;
+    this.#files = opened.map((file) => file ?? null);
+  }
+
+  /** Runs a task, and closes the files afterwards. */
+  async run<T>(task: (values: Snapshot) => Promise<T>): Promise<T> {
+    try {
+      return await task(this);
+    } catch (error) {
+      // Nobody gets the streams and versions of a task that has failed.
+      for (const release of this.#releases ?? []) release();
+      throw error;
+    } finally {
+      closeAll(this.#files);
+    }
   }
 
   async size(key: StoreKey): Promise<number | undefined> {
-    return this.#find(key)?.size();
+    if (this.#isLocked || !this.#isUnseen) return this.#find(key)?.size();
+    this.#signal?.throwIfAborted();
+    const state = this.#context.root.find(key)?.state;
+    if (state !== undefined) this.#seen = { key, state };
+    else if (this.#keys.length > 1) return this.#find(key)?.size();
+    else this.#files[0] = null;
+    return state?.size;
   }
 
   async read(
@@ -270,7 +302,7 @@ class FileSnapshot implements Snapshot {
     if (file === undefined) return undefined;
     file.retain();
     const reader = new FileReader(file, range);
-    this.#releases.push(() => reader.close());
+    (this.#releases ??= []).push(() => reader.close());
     return reader.toStream();
   }
 
@@ -279,23 +311,66 @@ class FileSnapshot implements Snapshot {
     if (file === undefined) return undefined;
     const state = file.stat();
     if (isOld(state, this.#openedAt)) return new FileVersion(state);
-    const known = this.#versions.get(key);
+    const known = this.#versions?.get(key);
     if (known !== undefined) return known;
     file.retain();
     const version = new FileVersion(state, file);
-    this.#versions.set(key, version);
-    this.#releases.push(() => version.release());
+    (this.#versions ??= new Map()).set(key, version);
+    (this.#releases ??= []).push(() => version.release());
     return version;
   }
 
-  /** Closes the files of streams and versions, which nobody gets after a failure. */
-  abandon(): void {
-    for (const release of this.#releases) release();
+  get #isUnseen(): boolean {
+    return this.#seen === undefined && this.#files.length === 0;
   }
 
+  /** Finds the open file of a key. The first file is opened by itself, and a second one with all. */
   #find(key: StoreKey): OpenFile | undefined {
     this.#signal?.throwIfAborted();
-    return this.#files[this.#keys.indexOf(key)];
+    const i = this.#keys.indexOf(key);
+    const known = this.#files[i];
+    if (known !== undefined) return known ?? undefined;
+    const isOnly = this.#isLocked || this.#keys.length === 1;
+    if (isOnly || this.#isUnseen || this.#seen?.key === key) {
+      const file = this.#context.root.open(key);
+      if (isOnly || file !== undefined) {
+        this.#files[i] = file ?? null;
+        this.#assertSeen(key, file);
+        return file;
+      }
+    }
+    this.#openAll();
+    return this.#files[i] ?? undefined;
+  }
+
+  #openAll(): void {
+    const { files, isOneWrite } = tryOpen(this.#context.root, this.#keys);
+    try {
+      if (!isOneWrite) throw new SeveralWritesError();
+      this.#keys.forEach((key, i) => {
+        const earlier = this.#files[i];
+        if (earlier && !isSameFile(earlier, files[i])) {
+          throw new SeveralWritesError();
+        }
+        this.#assertSeen(key, files[i]);
+      });
+    } catch (error) {
+      closeAll(files);
+      throw error;
+    }
+    this.#files = files.map((file, i) => {
+      const earlier = this.#files[i];
+      if (earlier) file?.close(); // The earlier one may be read at this moment.
+      return earlier ?? file ?? null;
+    });
+  }
+
+  /** Throws if a file is not the one of which the task knows the size. */
+  #assertSeen(key: StoreKey, file: OpenFile | undefined): void {
+    if (this.#seen?.key !== key) return;
+    if (!isSameState(this.#seen.state, file?.stat())) {
+      throw new SeveralWritesError();
+    }
   }
 }
 
@@ -344,6 +419,9 @@ export class FileVersion implements StoreVersion {
   }
 }
 
+/** The longest range that is read without asking for the size of the file. */
+const SHORT_RANGE = 64 * 1024;
+
 /** Reads a range of an open file, or all of it. */
 async function readRange(
   file: OpenFile,
@@ -352,6 +430,14 @@ async function readRange(
   { limit, allocate }: ReadOptions = {},
   signal?: AbortSignal,
 ): Promise<Uint8Array> {
+  if (range && "offset" in range && range.length <= SHORT_RANGE) {
+    // Reading takes as long as asking for the size before.
+    const bytes = allocate?.(range.length) ?? new Uint8Array(range.length);
+    const filling = file.fill(bytes, range.offset, signal);
+    const filled = filling instanceof Promise ? await filling : filling;
+    signal?.throwIfAborted();
+    return filled === bytes.length ? bytes : bytes.slice(0, filled);
+  }
   const size = file.size();
   if (range === undefined) assertSizeLimit(key, limit, size);
   const { start, end } = range === undefined

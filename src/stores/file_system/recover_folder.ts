@@ -1,6 +1,11 @@
 import type { RecoverOptions, Recovery } from "../recover.ts";
 import type { StoreKey } from "../store.ts";
-import { assertStoreKey, isJournal, isTemporary } from "../store_key.ts";
+import {
+  assertStoreKey,
+  isJournal,
+  isMetadataKey,
+  isTemporary,
+} from "../store_key.ts";
 import {
   Journal,
   type JournalPlace,
@@ -9,14 +14,14 @@ import {
   RecordPaths,
 } from "./journal.ts";
 import type { FileSystemRoot } from "./root.ts";
-import type { OpenFile, System } from "./system.ts";
+import { isSameState, type OpenFile, type System } from "./system.ts";
 
 /** Finishes the changes of killed writers in a folder and in all folders below it, and removes their temporary files. */
 export async function recoverFolder(
   context: Pick<JournalPlace, "system" | "isSynced"> & {
     readonly root: FileSystemRoot;
   },
-  { path = "", signal, dryRun = false }: RecoverOptions,
+  { path = "", signal, dryRun = false, isPart = isBelow }: RecoverOptions,
 ): Promise<Recovery> {
   const { root, system } = context;
   const names = path.replace(/^\/|\/$/g, "");
@@ -36,7 +41,7 @@ export async function recoverFolder(
       if (!isFile || !isTemporary(name)) continue;
       const leftover = `${path}/${name}`;
       if (!isJournal(name)) yield { temporary: leftover };
-      else yield { journal: { ...context, folder, path: leftover } };
+      else yield { journal: { ...context, folder, path: leftover, isPart } };
     }
   }
 
@@ -52,6 +57,11 @@ export async function recoverFolder(
     },
   }, signal);
   return { written: [...written], deleted: [...deleted], temporary };
+}
+
+/** Whether a key may be that of a part of a chunk: a part key is the chunk key and a suffix. */
+function isBelow(chunk: StoreKey, key: StoreKey): boolean {
+  return key.startsWith(chunk) && !isMetadataKey(key);
 }
 
 /** The number of temporary files that are held open at the same time. */
@@ -97,7 +107,11 @@ export async function recoverFiles(
         const file = await system.open(found.temporary);
         if (file === undefined) continue;
         try {
-          if (await file.tryLock()) dead.set(found.temporary, file);
+          // A lock may have been removed, and taken by another writer.
+          if (
+            await file.tryLock() &&
+            isSameState(file.stat(), await system.stat(found.temporary))
+          ) dead.set(found.temporary, file);
         } finally {
           if (!dead.has(found.temporary)) file.close();
         }
@@ -193,7 +207,7 @@ async function findLeftovers(
       journal.path,
       () =>
         lookInto(journal.path, async (file) => {
-          const record = await readRecord(file, journal.path);
+          const record = await readRecord(file, journal);
           if (record === undefined) return;
           events.finished(journal, record);
           if (record.action === "delete") return;

@@ -23,9 +23,11 @@ export interface Folders {
   /** The path of the folder, to which keys are appended. Links on the way are not checked. */
   readonly path: string;
   /** Opens the file of a key; `undefined` if there is none. Refuses a key that leads out of the root, and one that names no regular file. */
-  open(key: StoreKey): Awaitable<OpenFile | undefined>;
+  open(key: StoreKey): OpenFile | undefined;
+  /** Finds the file of a key, as {@linkcode open} does. */
+  find(key: StoreKey): { path: string; state: FileState } | undefined;
   /** Returns the state of the file that a key leads to, by any links; `undefined` if there is none. */
-  state(key: StoreKey): Awaitable<FileState | undefined>;
+  state(key: StoreKey): FileState | undefined;
   /** Whether a key has a file, or a link that leads nowhere. Refuses a key that {@linkcode open} refuses. */
   has(key: StoreKey): Awaitable<boolean>;
   /** Finds a folder to change, below the root; `undefined` if nothing is there. */

@@ -144,6 +144,55 @@ Deno.test("recover keeps a journal that it does not understand, and finishes the
   }
 });
 
+Deno.test("a planted journal that names other files than parts of its chunk is reported, and its names are not followed", async () => {
+  const temporary = ".zarr-parts-tmp-9";
+  const records = [
+    { chunk: "0", action: "delete", files: ["../../mine.zarr/zarr.json"] },
+    { chunk: "0", action: "delete", files: ["0", "0/../1"] },
+    { chunk: "0", action: "delete", files: ["0", "00/zarr.json"] },
+    { chunk: "0", action: "replace", files: [[temporary, "1"]] },
+    {
+      chunk: "0",
+      action: "replace",
+      files: [["../../mine.zarr/zarr.json", "0"]],
+    },
+    {
+      chunk: "0",
+      action: "replace",
+      files: [[`../../mine.zarr/${temporary}`, "0"]],
+    },
+    { chunk: "1", action: "delete", files: ["1"] },
+  ];
+  for (const record of records) {
+    await inTempDir(async (root) => {
+      const store = new FileSystemStore(root);
+      await store.set("/mine.zarr/zarr.json", new Uint8Array([1]));
+      await write(store, "/theirs.zarr/c/0", 1);
+      await write(store, "/theirs.zarr/c/1", 1);
+      await store.set("/theirs.zarr/c/00/zarr.json", new Uint8Array([1]));
+      const folder = `${root}/theirs.zarr/c`;
+      for (const path of [folder, `${root}/mine.zarr`]) {
+        await Deno.writeFile(`${path}/${temporary}`, new Uint8Array([9]));
+      }
+      const journal = `${folder}/.zarr-parts-tmp-journal-0`;
+      const line = `${JSON.stringify(record)}\n`;
+      await Deno.writeTextFile(journal, line + line);
+      const before = await filesIn(root);
+      const keys: StoreKey[] = ["/theirs.zarr/c/0", "/theirs.zarr/c/0.tail"];
+      for (
+        const run of [
+          () => recover(store),
+          () => recover(store, { dryRun: true }),
+          () => write(store, "/theirs.zarr/c/0", 2),
+          () => store.remove(keys),
+        ]
+      ) await assertRejects(run, Error, journal);
+      assertEquals(await filesIn(root), before);
+      assertEquals(await read(store, "/theirs.zarr/c/0"), [1, 1]);
+    });
+  }
+});
+
 Deno.test("createTemporary leaves no file that a dry run of recover has locked first", () =>
   inTempDir(async (folder) => {
     let locked: OpenFile | undefined;

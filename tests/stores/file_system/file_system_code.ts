@@ -3,6 +3,7 @@ import {
   prepareFiles,
   removeFiles,
   updateFiles,
+  writeFile,
 } from "../../../src/stores/file_system/change_files.ts";
 import {
   readFileOf,
@@ -15,6 +16,7 @@ export const CODE = {
   prepareFiles,
   removeFiles,
   updateFiles,
+  writeFile,
   readFiles,
   readFileOf,
   recoverFiles,

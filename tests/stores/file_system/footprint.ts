@@ -4,7 +4,7 @@
  * at a later time. This is assumed by the kind of operation, and checked for each.
  */
 import {
-  isJournal,
+  isLock,
   isTemporary,
   splitPath,
 } from "../../../src/stores/store_key.ts";
@@ -92,7 +92,7 @@ function kindOf(disk: Disk, process: number, [name, a]: Request): string {
   const { locks, paths } = disk.processes[process]!;
   const path = typeof a === "number" ? paths[a] : a;
   const file = path === undefined ? "" : splitPath(path).name;
-  const isOwn = isTemporary(file) && !isJournal(file);
+  const isOwn = isTemporary(file) && !isLock(file);
   if (name === "close" && !locks.includes(a as number)) return "close unlocked";
   const isNamed = ["tryLock", "stat", "remove", "close"].includes(name);
   return isNamed && isOwn ? `${name} temporary` : name;

@@ -8,6 +8,7 @@ import {
 } from "./simulated_disk.ts";
 import { Point, type Program } from "./simulated_process.ts";
 import { keysOf, Programs, textOf } from "./programs.ts";
+import { isLock, splitPath } from "../../../src/stores/store_key.ts";
 import { CODE, type Code } from "./file_system_code.ts";
 
 const MOST_OPERATIONS = 2_000;
@@ -15,6 +16,7 @@ const MOST_OPERATIONS = 2_000;
 /** The work of a process, and the name of its generation. */
 export type Role =
   | "write"
+  | "set"
   | "delete"
   | "update"
   | "recover"
@@ -184,7 +186,7 @@ export class Judge {
         .some(({ role }) => role === "recover");
     if (isKept) return;
     const left = this.#leftovers(world.disk);
-    const isUnfinished = left.some((name) => name.includes("journal"));
+    const isUnfinished = left.some((name) => isLock(splitPath(name).name));
     if (left.length > 0 && (!isUnfinished || world.failed.length === 0)) {
       return `nobody was killed, and ${left} are left`;
     }
@@ -260,7 +262,7 @@ function serialResults(
 
 /** The generation after a process, or `undefined` if it changes nothing. */
 function change(old: string, { role, name }: Cast): string | undefined {
-  if (role === "write") return name;
+  if (role === "write" || role === "set") return name;
   if (role === "delete") return "";
   return role === "update" ? old + name : undefined;
 }
@@ -271,7 +273,7 @@ export function processesOf({ code, parts, cast }: JudgeOptions): Process[] {
   return cast.map(({ role, name }) => ({
     name,
     program: programs[role],
-    isWriter: ["write", "delete", "update", "recover"].includes(role),
+    isWriter: ["write", "set", "delete", "update", "recover"].includes(role),
     isRecovery: role === "recover",
   }));
 }

@@ -9,6 +9,8 @@ export interface Mutation {
 }
 
 const READ = "write a, read; kills 1; tries 3";
+/** Reads the last file first: a reader that begins with the first one has checked enough. */
+const VERSION = "write a, version; kills 1; ticks 1";
 const TWO_WRITERS = "write a, write b; kills 1; isCoarse true";
 const RECOVER = "write a, recover; kills 1";
 const FAILURE = 'write a; failures 1; codes ["EIO"]';
@@ -41,16 +43,15 @@ export const MUTATIONS: readonly Mutation[] = [
     READ,
     [
       "change_files",
-      "      await temporary.file.append(bytes.subarray(offset, offset + WINDOW));",
-      "      temporary.late = bytes;",
+      "    await appendAll(temporary.file, bytes, this.#options.signal);",
+      "    temporary.late = bytes;",
     ],
     [
       "change_files",
-      "    const paths: string[] = [];",
+      "    for (const key of keys) await journal.make(key);",
       `    journal.late = async () => {
       for (const { file, late } of temporaries) await file.append(late);
-    };
-    const paths = [];`,
+    };`,
     ],
     [
       "journal",
@@ -88,8 +89,8 @@ export const MUTATIONS: readonly Mutation[] = [
     RECOVER,
     [
       "recover_folder",
-      "          if (await file.tryLock()) dead.set(found.temporary, file);\n",
-      "",
+      "          ) dead.set(found.temporary, file);\n",
+      "          ) {}\n",
     ],
     [
       "recover_folder",
@@ -106,9 +107,18 @@ export const MUTATIONS: readonly Mutation[] = [
   ),
   mutation("recovery does not look whether writers are alive", RECOVER, [
     "recover_folder",
-    "if (await file.tryLock()) dead",
-    "if (true) dead",
+    "            await file.tryLock() &&",
+    "            true &&",
   ]),
+  mutation(
+    "recovery removes a lock that another writer has by now",
+    "set a, set b, recover; kills 1; parts 1",
+    [
+      "recover_folder",
+      "isSameState(file.stat(), await system.stat(found.temporary))",
+      "true",
+    ],
+  ),
   mutation("temporary files are not locked", RECOVER, [
     "change_files",
     "await file.tryLock() && ",
@@ -119,7 +129,7 @@ export const MUTATIONS: readonly Mutation[] = [
     "await file.tryLock() && await system.stat(path) !== undefined",
     "await file.tryLock()",
   ]),
-  mutation("a reader does not check", READ, [
+  mutation("a reader does not check", VERSION, [
     "read_files",
     "    const isOneWrite = isSameState(",
     "    const isOneWrite = true || isSameState(",
@@ -131,15 +141,15 @@ export const MUTATIONS: readonly Mutation[] = [
   ]),
   mutation(
     "a reader checks before it opens the others",
-    READ,
+    VERSION,
     [
       "read_files",
-      "    for (let i = keys.length; i-- > 0;) files[i] = await root.open(keys[i]!);",
+      "    for (let i = keys.length; i-- > 0;) files[i] = root.open(keys[i]!);",
       `    let early = false;
     for (let i = keys.length; i-- > 0;) {
-      files[i] = await root.open(keys[i]!);
+      files[i] = root.open(keys[i]!);
       if (i === keys.length - 1) {
-        early = isSameState(files[i]?.stat(), await root.state(keys[i]));
+        early = isSameState(files[i]?.stat(), root.state(keys[i]));
       }
     }`,
     ],
@@ -151,24 +161,23 @@ export const MUTATIONS: readonly Mutation[] = [
   ),
   mutation(
     "a reader closes the last file before it checks",
-    "write a, write b, read; isCoarse true; tries 0",
+    "write a, write b, read; isCoarse true; tries 0; kills 1; parts 3",
     [
       "read_files",
-      "    for (let i = keys.length; i-- > 0;) files[i] = await root.open(keys[i]!);",
-      `    for (let i = keys.length; i-- > 0;) {
-      const file = files[i] = await root.open(keys[i]!);
-      if (i < keys.length - 1 || file === undefined) continue;
-      const first = file.stat();
-      const bytes = new Uint8Array(first.size);
-      await file.fill(bytes, 0);
-      file.close();
-      files[i] = {
-        stat: () => first,
-        size: () => first.size,
-        fill: (memory) => (memory.set(bytes), bytes.length),
-        close() {},
-      };
+      "    for (let i = keys.length; i-- > 0;) files[i] = root.open(keys[i]!);",
+      `    const last = keys.length - 1;
+    let first;
+    for (let i = keys.length; i-- > 0;) {
+      files[i] = root.open(keys[i]);
+      if (i < last || files[i] === undefined) continue;
+      first = files[i].stat();
+      files[i].close();
     }`,
+    ],
+    [
+      "read_files",
+      "      files.at(-1)!.stat(),\n      root.state(keys.at(-1)!),\n    );",
+      "      first,\n      root.state(keys.at(-1)!),\n    );\n    files[last] = root.open(keys[last]);",
     ],
   ),
   mutation(
@@ -178,8 +187,8 @@ export const MUTATIONS: readonly Mutation[] = [
   ),
   mutation("a reader does not look for a journal", READ, [
     "read_files",
-    "        await isBeingWritten(context, name);",
-    "        false;",
+    " && await isBeingWritten(context, name)",
+    " && false",
   ]),
   mutation(
     "versions are not compared",
@@ -204,22 +213,31 @@ export const MUTATIONS: readonly Mutation[] = [
     "update a, update b; kills 1",
     [
       "change_files",
-      "    await change(context, keys, options, async (journal) => {\n      const update = await readFiles(context, keys, compute, options, true);",
-      "    const update = await readFiles(context, keys, compute, options, true);\n    await change(context, keys, options, async (journal) => {",
+      "  const read = () => readFiles(context, keys, compute, options, true);",
+      "  const early = await readFiles(context, keys, compute, options, true);\n  const read = () => early;",
     ],
   ),
   mutation(
     "a plain write of one file takes no lock",
-    "update a, write b; kills 1; parts 1",
+    "set a, update b; kills 1; parts 1",
     [
-      "change_files",
-      "      await change(this.#context, keys, this.#options, async",
-      "      await change(this.#context, keys, { ...this.#options, exclusive: keys.length === 1 }, async",
+      "journal",
+      "    await turns.write(path, async () => {\n      signal?.throwIfAborted();\n      const file = await lockFile({ system, path }, signal);",
+      "    await turns.write(path, async () => {\n      const file = await system.openOrCreate(path + crypto.randomUUID());",
+    ],
+  ),
+  mutation(
+    "what a killed writer left in the lock stays",
+    "set a, set b, read; kills 1; parts 1",
+    [
+      "journal",
+      "    if (file.size() > 0) await file.replace(new Uint8Array());\n",
+      "",
     ],
   ),
   mutation("temporary files are removed though a change has begun", FAILURE, [
     "change_files",
-    "      this.#areTaken ||= journal!.isUnfinished;",
+    "      this.#areTaken ||= journal.isUnfinished;",
     "",
   ]),
   mutation("a failed change removes its journal", FAILURE, [

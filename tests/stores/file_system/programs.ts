@@ -11,6 +11,7 @@ import type { Code } from "./file_system_code.ts";
 import type { Environment, Program } from "./simulated_process.ts";
 
 const FOLDER = "/c";
+const isPart = (chunk: StoreKey, key: StoreKey) => key.startsWith(chunk);
 
 /** The keys of a chunk of 1 to 3 files, in storing order. */
 export function keysOf(parts: number): StoreKey[] {
@@ -61,6 +62,13 @@ export class Programs {
     return "ok";
   };
 
+  /** Replaces a chunk of one file, without temporary files that are its own. */
+  readonly set: Program = async ({ context, name, signal }) => {
+    const [bytes] = this.#bytes(name);
+    await this.#code.writeFile(context, this.#keys[0]!, bytes!, { signal });
+    return "ok";
+  };
+
   readonly delete: Program = async ({ context, signal }) => {
     await this.#code.removeFiles(context, this.#keys, { signal });
     return "ok";
@@ -86,7 +94,7 @@ export class Programs {
       for (const path of await list()) {
         const { name } = splitPath(path);
         if (isJournal(name)) {
-          yield { journal: { ...context, folder: FOLDER, path } };
+          yield { journal: { ...context, folder: FOLDER, path, isPart } };
         } else if (isTemporary(name)) yield { temporary: path };
       }
     };

@@ -73,6 +73,17 @@ export const SCENARIOS: readonly Line[] = [
   line("update a, update b", { kills: 1, parts: 1 }),
   line("update a, write b", { kills: 1, parts: 1 }),
   line("update a, update b", { kills: 1, old: "" }),
+  // Chunks of one file, which have no journal.
+  line("set a, set b, read", { kills: 1, parts: 1 }),
+  line("set a, update b", { kills: 1, parts: 1 }),
+  line("set a, update b, set e", { parts: 1, isLong }),
+  line("set a, write b", { kills: 1, parts: 1, old: "" }),
+  line("set a, delete d, update b", { parts: 1 }),
+  line("set a, set b, recover", { kills: 1, parts: 1 }),
+  line("set a, recover, recover", { kills: 1, parts: 1 }),
+  line("set a, set b", { failures: 1, codes: ["EIO", "ENOSPC"], parts: 1 }),
+  line("set a, version", { kills: 1, ticks: 1, parts: 1 }),
+  line("delete d", { failures: 9, codes: ["ENOSPC"], parts: 1 }),
   // Operations that fail.
   line("write a", { failures: 1, codes: ["EIO"] }),
   line("write a", { failures: 2, codes: ["EIO", "ENOSPC"], parts: 3 }),

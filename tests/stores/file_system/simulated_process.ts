@@ -295,8 +295,15 @@ class Run {
     };
     const root: Folders = {
       path: this.#prefix,
-      open: (key) => open("open", folder(key)),
-      state: (key) => system.stat(folder(key)),
+      open: (key) =>
+        this.#doNow("open", key) === null
+          ? undefined
+          : this.#file(this.#handles++),
+      find: (key) => {
+        const found = state(this.#doNow("stat", key));
+        return found && { path: folder(key), state: found };
+      },
+      state: (key) => state(this.#doNow("stat", key)),
       has: () => true, // What is found makes no difference to writers.
       follow: folder,
       folderFor: (key) => {
