@@ -24,6 +24,7 @@ import {
   stridesInOrder,
   type Threads,
 } from "../threads/mod.ts";
+import { copyBytes } from "../runtime/mod.ts";
 import type { ElementForm } from "./element_form.ts";
 import { createShardCoder, hasShards, transposeOrder } from "./whole_shards.ts";
 
@@ -37,6 +38,10 @@ export interface EncodedChunk {
   /** The rows of a chunk that extends past the end of its array. */
   readonly rows: ChunkRows | undefined;
   readonly block: ChunkBlock;
+}
+
+/** An encoded chunk that may be read again. */
+export interface StoredChunk extends EncodedChunk {
   /** The name of the chunk in messages, at the start of a sentence. */
   readonly what: string;
   readonly key: string;
@@ -44,19 +49,28 @@ export interface EncodedChunk {
   readonly read: () => Promise<Uint8Array | undefined>;
 }
 
-/** The threads of a recoding, while it runs. */
-export interface ThreadsInUse {
-  threads: Threads | undefined;
+/** Who decodes and encodes. */
+export interface CodecOptions {
+  /** By default, and where threads would gain nothing, the calling thread. */
+  readonly threads?: Threads | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
-/**
- * Decodes chunks into blocks, and encodes chunks of blocks: in threads, or in the calling
- * thread if there are none, or the codecs are faster than messages to threads.
- */
+/** Options of {@linkcode ElementCodecs.encode}. */
+export interface EncodeOptions extends CodecOptions {
+  /** The elements of chunks that are in no block: zeros by default. */
+  readonly fill?: Uint8Array | undefined;
+  /** Whether chunks whose elements all have the fill value are left out. */
+  readonly leavesOut?: boolean | undefined;
+}
+
+/** Thrown if codecs refuse a chunk or its elements. */
+export class CodecError extends Error {}
+
+/** Decodes chunks into blocks of elements, and encodes chunks of blocks. */
 export class ElementCodecs {
-  readonly #format: ChunkFormat;
+  readonly format: ChunkFormat;
   readonly #coder: ChunkCoder;
-  readonly #use: ThreadsInUse;
   /** Whether threads do not have the codecs: those of others, and shards. */
   readonly #isForeign: boolean;
   /** Whether the calling thread is about as fast as a message to a thread. */
@@ -64,7 +78,7 @@ export class ElementCodecs {
   /** Whether encoded chunks are their elements. */
   readonly isRaw: boolean;
   /** The strides of elements as the codecs store them, so that none has to reorder them. */
-  readonly #strides: readonly number[];
+  readonly strides: readonly number[];
   /** The length of a decoded chunk in bytes. */
   readonly chunkBytes: number;
   /** The formats for chunks that are encoded by the codecs of others. */
@@ -73,19 +87,17 @@ export class ElementCodecs {
   private constructor(
     format: ChunkFormat,
     coder: ChunkCoder,
-    use: ThreadsInUse,
     isForeign: boolean,
   ) {
-    this.#format = format;
+    this.format = format;
     this.#coder = coder;
-    this.#use = use;
     const { codecs, shape, elementSize } = format;
     this.isCheap = isCheapToDecode(codecs);
     this.#isForeign = isForeign;
     this.isRaw = isCheapToDecode(codecs) &&
       codecs.every(({ name }) => name !== "crc32c");
     const [first] = codecs;
-    this.#strides = stridesInOrder(
+    this.strides = stridesInOrder(
       shape,
       first?.name === "transpose" ? first.configuration?.order : "C",
     );
@@ -97,6 +109,7 @@ export class ElementCodecs {
    *
    * @param form The elements; with several numbers each, `shape` has one more dimension.
    * @param shape The shape of a chunk.
+   * @param registry Codecs besides those of this package.
    * @param array The data type and the fill value of the array.
    * @throws {TypeError} If a codec is unknown.
    * @throws {MetadataError} If a codec refuses its configuration.
@@ -105,7 +118,6 @@ export class ElementCodecs {
     codecs: readonly NamedConfiguration[],
     { dataType, size, count }: ElementForm,
     shape: readonly number[],
-    use: ThreadsInUse,
     registry: Codecs | undefined,
     array: Pick<ArrayMetadata, "data_type" | "fill_value">,
   ): Promise<ElementCodecs> {
@@ -127,28 +139,31 @@ export class ElementCodecs {
     const coder = hasShards(format.codecs)
       ? await createShardCoder(format, array, load)
       : ChunkCoder.create(format, own ?? await load(format));
-    return new ElementCodecs(format, coder, use, own === undefined);
+    return new ElementCodecs(format, coder, own === undefined);
   }
 
   /** Whether threads do the work, and need the elements of blocks in memory that they share. */
-  get isThreaded(): boolean {
-    return this.#use.threads !== undefined && !this.isCheap &&
-      !this.#isForeign;
+  usesThreads(threads: Threads | undefined): threads is Threads {
+    return threads !== undefined && !this.isCheap && !this.#isForeign;
   }
 
   /**
    * Decodes chunks, and copies elements of each to its block.
    *
-   * @param chunks Chunks that may share memory.
-   * @throws {DamageError} If a chunk is damaged.
+   * @param chunks Chunks that may share memory, which goes to a thread.
+   * @returns The chunks that cannot be decoded. {@linkcode decodeNamed} says why.
    */
   async decode(
     chunks: readonly EncodedChunk[],
-    signal: AbortSignal,
-  ): Promise<void> {
-    if (!this.isThreaded) {
-      for (const chunk of chunks) await this.#decodeHere(chunk, chunk.bytes);
-      return;
+    { threads, signal }: CodecOptions,
+  ): Promise<EncodedChunk[]> {
+    const failed: EncodedChunk[] = [];
+    if (!this.usesThreads(threads)) {
+      for (const chunk of chunks) {
+        signal?.throwIfAborted();
+        await this.#decodeHere(chunk).catch(() => failed.push(chunk));
+      }
+      return failed;
     }
     const jobs = chunks.map(({ bytes, rows, block }): DecodeJob => ({
       kind: "decode",
@@ -156,38 +171,46 @@ export class ElementCodecs {
       rows,
       block: isShared(block) ? block : undefined,
     }));
-    const results = await this.#run(jobs, signal);
+    const results = await this.#run(jobs, threads, signal);
     for (const [i, chunk] of chunks.entries()) {
       const result = results[i]!;
       if (result === true) continue;
       if ("bytes" in result) {
-        copyFromChunk(chunk.block, result, this.#format.elementSize);
-        continue;
-      }
-      // The calling thread decodes what a thread has failed on, or says what is wrong.
-      const bytes = await chunk.read();
-      if (bytes === undefined) throw changedError(chunk);
-      await this.#decodeHere(chunk, bytes);
+        copyFromChunk(chunk.block, result, this.format.elementSize);
+      } else failed.push(chunk);
+    }
+    return failed;
+  }
+
+  /**
+   * Decodes a chunk in the calling thread.
+   *
+   * @throws {DamageError} If the chunk is damaged.
+   */
+  async decodeNamed(
+    chunk: EncodedChunk,
+    { what, key }: { readonly what: string; readonly key: string },
+  ): Promise<void> {
+    try {
+      await this.#decodeHere(chunk, key);
+    } catch (cause) {
+      if (cause instanceof DamageError) throw cause;
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new DamageError(`${what} cannot be decoded: ${reason}`, {
+        key,
+        cause,
+      });
     }
   }
 
-  async #decodeHere(
-    { rows, block, what, key }: EncodedChunk,
-    bytes: Uint8Array,
+  #decodeHere(
+    { bytes, rows, block }: EncodedChunk,
+    key = "",
   ): Promise<void> {
-    await inTurn(async () => {
+    return inTurn(async () => {
       noteKey(bytes, key, rows);
-      try {
-        const elements = await this.#coder.decode(bytes, undefined);
-        copyFromChunk(block, elements, this.#format.elementSize);
-      } catch (cause) {
-        if (cause instanceof DamageError) throw cause;
-        const reason = cause instanceof Error ? cause.message : String(cause);
-        throw new DamageError(`${what} cannot be decoded: ${reason}`, {
-          key,
-          cause,
-        });
-      }
+      const elements = await this.#coder.decode(bytes, undefined);
+      copyFromChunk(block, elements, this.format.elementSize);
     });
   }
 
@@ -196,20 +219,21 @@ export class ElementCodecs {
    *
    * @param chunks Chunks that may share memory. Their blocks have the elements that are in
    * the array, and no memory.
-   * @param fill As for `encode`.
+   * @param fill As for `encode`. Chunks that have only this element are left out.
    * @returns The encoded chunks, in the same order; `undefined` for those that are left out.
    * @throws {DamageError} If a chunk is damaged.
    */
   async recode(
-    chunks: readonly EncodedChunk[],
+    chunks: readonly StoredChunk[],
     encoder: ElementCodecs,
     fill: Uint8Array | undefined,
-    signal: AbortSignal,
+    { threads, signal }: CodecOptions,
   ): Promise<(Uint8Array | undefined)[]> {
-    const isThreaded = (this.isThreaded || encoder.isThreaded) &&
+    const isThreaded =
+      (this.usesThreads(threads) || encoder.usesThreads(threads)) &&
       !this.#isForeign && !encoder.#isForeign;
     const results = isThreaded
-      ? await this.#recodeInThread(chunks, encoder, fill, signal)
+      ? await this.#recodeInThread(chunks, encoder, fill, threads!, signal)
       : undefined;
     const encoded: (Uint8Array | undefined)[] = [];
     let memory: Uint8Array | undefined;
@@ -219,13 +243,13 @@ export class ElementCodecs {
         encoded.push(result === true ? undefined : result);
         continue;
       }
-      signal.throwIfAborted();
+      signal?.throwIfAborted();
       const bytes = isThreaded ? await chunk.read() : chunk.bytes;
       if (bytes === undefined) throw changedError(chunk);
       memory ??= new Uint8Array(this.chunkBytes);
       const block = { ...chunk.block, bytes: memory };
-      await this.#decodeHere({ ...chunk, block }, bytes);
-      encoded.push(await encoder.#encodeHere(block, fill));
+      await this.decodeNamed({ ...chunk, bytes, block }, chunk);
+      encoded.push(await encoder.#encodeHere(block, { fill, leavesOut: true }));
     }
     return encoded;
   }
@@ -234,44 +258,43 @@ export class ElementCodecs {
     chunks: readonly EncodedChunk[],
     encoder: ElementCodecs,
     fill: Uint8Array | undefined,
-    signal: AbortSignal,
+    threads: Threads,
+    signal: AbortSignal | undefined,
   ): Promise<readonly JobResult[] | undefined> {
     const format = this.#recoded.get(encoder) ??
-      { ...this.#format, recoded: encoder.#format.codecs };
+      { ...this.format, recoded: encoder.format.codecs };
     this.#recoded.set(encoder, format);
     const jobs = chunks.map(({ bytes, rows, block }): RecodeJob => {
-      const isWhole = this.#isWhole(block);
+      const isWhole = this.isWhole(block);
       return {
         kind: "recode",
         bytes,
         rows,
         counts: isWhole ? undefined : block.counts,
-        strides: encoder.#strides,
+        strides: encoder.strides,
         fill: isWhole ? undefined : fill ?? this.#zero,
         leaveOut: fill,
       };
     });
-    return this.#run(jobs, signal, format);
+    return this.#run(jobs, threads, signal, format);
   }
 
   /**
-   * Encodes chunks of a block.
+   * Encodes chunks of blocks.
    *
-   * @param blocks The elements of each chunk that are in the array.
-   * @param fill The other elements of chunks. Chunks with no other elements at all are left
-   * out. If absent, other elements are zeros, and no chunk is left out.
+   * @param blocks The elements of each chunk that are known.
    * @returns The encoded chunks, in the same order; `undefined` for those that are left out.
    */
   async encode(
     blocks: readonly ChunkBlock[],
-    fill: Uint8Array | undefined,
-    signal: AbortSignal,
+    options: EncodeOptions,
   ): Promise<(Uint8Array | undefined)[]> {
+    const { threads, signal } = options;
     const encoded: (Uint8Array | undefined)[] = [];
-    if (!this.isThreaded) {
+    if (!this.usesThreads(threads)) {
       for (const block of blocks) {
-        signal.throwIfAborted();
-        encoded.push(await this.#encodeHere(block, fill));
+        signal?.throwIfAborted();
+        encoded.push(await this.#encodeHere(block, options));
       }
       return encoded;
     }
@@ -280,7 +303,7 @@ export class ElementCodecs {
     for (let start = 0; start < blocks.length; start += size) {
       const some = blocks.slice(start, start + size);
       calls.push(
-        this.#encodeInThread(some, fill, signal).then((chunks) => {
+        this.#encodeInThread(some, options, threads).then((chunks) => {
           for (const [i, chunk] of chunks.entries()) encoded[start + i] = chunk;
         }),
       );
@@ -293,19 +316,20 @@ export class ElementCodecs {
 
   async #encodeInThread(
     blocks: readonly ChunkBlock[],
-    fill: Uint8Array | undefined,
-    signal: AbortSignal,
+    options: EncodeOptions,
+    threads: Threads,
   ): Promise<(Uint8Array | undefined)[]> {
+    const { fill, leavesOut, signal } = options;
     const jobs = blocks.map((block): EncodeJob => ({
       kind: "encode",
       elements: isShared(block) ? block : this.#gather(block, fill),
-      strides: this.#strides,
-      fill: isShared(block) && !this.#isWhole(block)
+      strides: this.strides,
+      fill: isShared(block) && !this.isWhole(block)
         ? fill ?? this.#zero
         : undefined,
-      leaveOut: fill,
+      leaveOut: leavesOut ? fill : undefined,
     }));
-    const results = await this.#run(jobs, signal);
+    const results = await this.#run(jobs, threads, signal);
     const encoded: (Uint8Array | undefined)[] = [];
     for (const [i, block] of blocks.entries()) {
       const result = results[i];
@@ -314,7 +338,7 @@ export class ElementCodecs {
           ? undefined
           : result instanceof Uint8Array
           ? result
-          : await this.#encodeHere(block, fill),
+          : await this.#encodeHere(block, options),
       );
     }
     return encoded;
@@ -322,13 +346,44 @@ export class ElementCodecs {
 
   async #encodeHere(
     block: ChunkBlock,
-    fill: Uint8Array | undefined,
+    { fill, leavesOut }: EncodeOptions,
   ): Promise<Uint8Array | undefined> {
     return await inTurn(async () => {
       const bytes = this.#gather(block, fill);
-      if (fill && isRepeated(bytes, fill)) return undefined;
-      return await this.#coder.encode({ bytes, strides: this.#strides });
+      if (leavesOut && fill && isRepeated(bytes, fill)) return undefined;
+      try {
+        return await this.#coder.encode({ bytes, strides: this.strides });
+      } catch (cause) {
+        throw new CodecError(String(cause), { cause });
+      }
     });
+  }
+
+  /**
+   * Decodes a chunk, and replaces elements of it.
+   *
+   * @returns The block of all elements of the chunk.
+   * @throws {CodecError} If the chunk cannot be decoded.
+   */
+  async update(
+    stored: Uint8Array,
+    block: ChunkBlock,
+    options: CodecOptions,
+  ): Promise<ChunkBlock> {
+    const { shape, elementSize } = this.format;
+    const whole: ChunkBlock = {
+      bytes: new Uint8Array(this.chunkBytes),
+      offset: 0,
+      strides: this.strides,
+      counts: shape,
+      starts: shape.map(() => 0),
+      steps: shape.map(() => 1),
+    };
+    const chunk = { bytes: copyBytes(stored), rows: undefined, block: whole };
+    const failed = await this.decode([chunk], options);
+    if (failed.length > 0) throw new CodecError("The chunk is not decoded");
+    copyIntoChunk(block, whole, elementSize);
+    return whole;
   }
 
   /**
@@ -340,10 +395,10 @@ export class ElementCodecs {
     form: ElementForm,
     registry: Codecs | undefined,
   ): Promise<void> {
-    const { codecs, shape } = this.#format;
+    const { codecs, shape } = this.format;
     const small = shape.map(() => 1);
     if (form.count > 1) small[small.length - 1] = form.count;
-    const format = { ...this.#format, shape: small };
+    const format = { ...this.format, shape: small };
     const loaded = await ownCodecs(format) ?? await codecsOf(registry, format);
     try {
       const bytes = new Uint8Array(form.size);
@@ -365,10 +420,10 @@ export class ElementCodecs {
     block: ChunkBlock,
     fill: Uint8Array | undefined,
   ): Uint8Array {
-    const { elementSize, shape } = this.#format;
+    const { elementSize, shape } = this.format;
     const bytes = new Uint8Array(this.chunkBytes);
-    const strides = this.#strides;
-    if (!this.#isWhole(block)) {
+    const { strides } = this;
+    if (!this.isWhole(block)) {
       const to = { bytes, offset: 0, strides };
       repeatElement(to, fill ?? this.#zero, shape, elementSize);
     }
@@ -378,22 +433,23 @@ export class ElementCodecs {
 
   /** A number of only zero bits. */
   get #zero(): Uint8Array {
-    return new Uint8Array(this.#format.elementSize);
+    return new Uint8Array(this.format.elementSize);
   }
 
-  /** Whether all elements of a chunk are in the array. */
-  #isWhole({ counts }: ChunkBlock): boolean {
-    return counts.every((count, i) => count === this.#format.shape[i]);
+  /** Whether a block has all elements of its chunk. */
+  isWhole({ counts }: ChunkBlock): boolean {
+    return counts.every((count, i) => count === this.format.shape[i]);
   }
 
   /** Runs jobs in a thread. */
   async #run(
     jobs: readonly (DecodeJob | EncodeJob | RecodeJob)[],
-    signal: AbortSignal,
-    format = this.#format,
+    threads: Threads,
+    signal: AbortSignal | undefined,
+    format = this.format,
   ): Promise<readonly JobResult[]> {
     const bytes = jobs.length * this.chunkBytes;
-    return await this.#use.threads!.run(format, jobs, bytes, signal);
+    return await threads.run(format, jobs, bytes, signal);
   }
 }
 

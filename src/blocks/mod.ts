@@ -1,7 +1,8 @@
 /**
- * Blocks of elements: the elements of an array in memory (`element_form.ts`), and the codecs
- * that decode chunks into blocks and encode chunks of blocks (`element_codecs.ts`), also those
- * of whole shards (`whole_shards.ts`).
+ * Blocks of elements: the encoded chunks of an array (`encoded_chunks.ts`), the codecs that
+ * decode them into blocks and encode chunks of blocks (`element_codecs.ts`), also those of
+ * whole shards (`whole_shards.ts`), and blocks that are read (`read_block.ts`) and written
+ * (`write_block.ts`).
  */
 export {
   BlockMemory,
@@ -13,9 +14,9 @@ export {
 } from "./boxes.ts";
 export {
   changedError,
+  CodecError,
   ElementCodecs,
-  type EncodedChunk,
-  type ThreadsInUse,
+  type StoredChunk,
 } from "./element_codecs.ts";
 export {
   describeType,
@@ -23,6 +24,34 @@ export {
   elementForm,
   fillBytes,
 } from "./element_form.ts";
+export {
+  type ChunkDivision,
+  EncodedChunks,
+  innermostChunks,
+  wholeChunks,
+} from "./encoded_chunks.ts";
+export {
+  type BlockArray,
+  type ChunkPiece,
+  type ChunkSource,
+  readBlock,
+  type ReadBlockOptions,
+} from "./read_block.ts";
+export {
+  blockOf,
+  chunkOf,
+  isCovered,
+  type Run,
+  type Section,
+  sectionsIn,
+} from "./sections.ts";
+export {
+  forEachStored,
+  placeOf,
+  writeBlock,
+  type WriteBlockOptions,
+  type WrittenChunk,
+} from "./write_block.ts";
 export {
   hasCodecsBesideShards,
   hasShards,

@@ -25,6 +25,7 @@ export {
   copyElements,
   copyFromChunk,
   copyIntoChunk,
+  type ElementsAt,
   isRepeated,
   repeatElement,
 } from "./copy_elements.ts";

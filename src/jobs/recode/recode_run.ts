@@ -14,12 +14,13 @@ import type { CopiedValue } from "../convert/source_files.ts";
 import {
   BlockMemory,
   type Box,
+  changedError,
   coordinatesIn,
   describeType,
-  type EncodedChunk,
   type GridRange,
   placeIn,
   rangeOf,
+  type StoredChunk,
 } from "../../blocks/mod.ts";
 import type { BlockPlan } from "./plan_blocks.ts";
 import { type ElementsWay, isThreaded, type Way } from "./recode_way.ts";
@@ -174,7 +175,7 @@ export class RecodeRun {
     way: ElementsWay,
     signal: AbortSignal,
   ): Promise<void> {
-    const { source, chunkShape } = this.#context;
+    const { source, chunkShape, threads } = this.#context;
     const { form, fill, decoder, encoder } = way;
     const isNeeded = made.includes(undefined)
       ? this.#neededBy(objects, made)
@@ -195,9 +196,15 @@ export class RecodeRun {
             block: elements().blockOf(coordinates, source.encoding.chunkShape),
             ...source.nameOf(coordinates),
             read: () => source.readOne(coordinates),
-          } satisfies EncodedChunk;
+          } satisfies StoredChunk;
         });
-        await decoder.decode(found, signal);
+        for (const chunk of await decoder.decode(found, { threads, signal })) {
+          // A thread may have taken the memory.
+          const { read, what, key } = chunk as StoredChunk;
+          const bytes = await read();
+          if (bytes === undefined) throw changedError({ key });
+          await decoder.decodeNamed({ ...chunk, bytes }, { what, key });
+        }
       },
     });
     // Without memory, no chunk of the source is there.
@@ -216,7 +223,12 @@ export class RecodeRun {
     const blocks = wanted.map(({ coordinates }) =>
       elements().blockOf(coordinates, chunkShape)
     );
-    const encoded = await encoder.encode(blocks, fill, signal);
+    const encoded = await encoder.encode(blocks, {
+      threads,
+      signal,
+      fill,
+      leavesOut: true,
+    });
     const chunks = new Map(wanted.map((target, i) => [target, encoded[i]]));
     // After a failure, threads may still work on the memory.
     if (memory !== undefined) this.#spare.push(elements().bytes.buffer);
@@ -298,7 +310,7 @@ export class RecodeRun {
     way: ElementsWay,
     signal: AbortSignal,
   ): Promise<(Uint8Array | undefined)[]> {
-    const { source, chunkShape, planned } = this.#context;
+    const { source, chunkShape, planned, threads } = this.#context;
     const { form, fill, decoder, encoder } = way;
     const { shape } = planned.target.metadata;
     const encoded = chunks.map(({ coordinates, bytes, rows }) => {
@@ -313,7 +325,7 @@ export class RecodeRun {
         read: () => source.readOne(coordinates),
       };
     });
-    return await decoder.recode(encoded, encoder, fill, signal);
+    return await decoder.recode(encoded, encoder, fill, { threads, signal });
   }
 
   /** Returns a function that tells whether a chunk of the source is needed for chunks that are made. */
@@ -462,7 +474,7 @@ export class RecodeRun {
       return new Uint8Array(this.#spare.splice(place, 1)[0]!, 0, length);
     }
     const isShared = typeof SharedArrayBuffer === "function" &&
-      isThreaded(way);
+      isThreaded(way, this.#context.threads);
     // Of the length of most blocks, so that it fits again.
     const capacity = Math.max(length, this.#context.plan.blockBytes);
     return new Uint8Array(

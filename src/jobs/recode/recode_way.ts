@@ -1,5 +1,6 @@
 import type { Codecs } from "../../codecs/mod.ts";
 import { isSameJson } from "../../metadata/mod.ts";
+import type { Threads } from "../../threads/mod.ts";
 import { LayoutError } from "../convert/change_layout.ts";
 import type { PlannedArray } from "../convert/convert_plan.ts";
 import { writtenOut } from "../../hierarchy/mod.ts";
@@ -10,7 +11,6 @@ import {
   elementForm,
   fillBytes,
   hasShards,
-  type ThreadsInUse,
 } from "../../blocks/mod.ts";
 import { loadSource, PayloadCodecs } from "./payload_codecs.ts";
 import { encodingOf, sourceEncodingOf } from "./recoding.ts";
@@ -34,6 +34,11 @@ export interface ElementsWay {
   readonly isSameShape: boolean;
 }
 
+/** The threads of a recoding, while it runs. */
+export interface ThreadsInUse {
+  threads: Threads | undefined;
+}
+
 /** The settings that codecs of a {@linkcode Way} depend on. */
 export interface WaySettings {
   readonly codecs?: Codecs | undefined;
@@ -50,7 +55,7 @@ export interface WaySettings {
  */
 export async function findWay(
   planned: PlannedArray,
-  { use, codecs }: WaySettings,
+  { codecs }: WaySettings,
 ): Promise<Way> {
   const { path } = planned;
   const [source, target] = [planned.source.metadata, planned.target.metadata];
@@ -80,7 +85,7 @@ export async function findWay(
   assertByteOrder(form, encodingOf(source).codecs, to.codecs);
   const create = ({ codecs: own, chunkShape }: typeof from) => {
     const shape = form.count > 1 ? [...chunkShape, form.count] : chunkShape;
-    return ElementCodecs.create(own, form, shape, use, codecs, source);
+    return ElementCodecs.create(own, form, shape, codecs, source);
   };
   const decoder = await loadSource(path, () => create(from));
   const encoder = await create(to);
@@ -96,9 +101,12 @@ export function hasThreadedWork(way: Way): way is ElementsWay {
 }
 
 /** Whether threads do a part of the work now. */
-export function isThreaded(way: Way): way is ElementsWay {
+export function isThreaded(
+  way: Way,
+  threads: Threads | undefined,
+): way is ElementsWay {
   return way.kind === "elements" &&
-    (way.decoder.isThreaded || way.encoder.isThreaded);
+    (way.decoder.usesThreads(threads) || way.encoder.usesThreads(threads));
 }
 
 /** Refuses to change the byte order of elements that hold numbers of different lengths. */

@@ -8,8 +8,8 @@ import type {
 import type { PlannedArray } from "../convert/convert_plan.ts";
 import type { CopiedValue } from "../convert/source_files.ts";
 import type { Place } from "../../hierarchy/mod.ts";
-import type { ThreadsInUse } from "../../blocks/mod.ts";
 import { RecodedArray, type RecodeSettings } from "./recode_array.ts";
+import type { ThreadsInUse } from "./recode_way.ts";
 import type { RecodeSink } from "./target_chunks.ts";
 
 /** The bytes of elements for which threads are started, which takes as long as to encode some MiB. */

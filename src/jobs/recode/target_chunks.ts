@@ -7,6 +7,7 @@ import {
   type ShardLayout,
 } from "../../shards/mod.ts";
 import type { Store, StoreKey } from "../../stores/mod.ts";
+import type { Threads } from "../../threads/mod.ts";
 import type { PlannedArray } from "../convert/convert_plan.ts";
 import type { Copied } from "../convert/copy_value.ts";
 import type { CopiedValue } from "../convert/source_files.ts";
@@ -60,6 +61,7 @@ export interface TargetContext {
   /** Whether shards of one group take too much memory to be assembled there. */
   readonly areShardsLong: boolean;
   readonly way: Way;
+  readonly threads: Threads | undefined;
 }
 
 /** Assembles the stored chunks of the target, and stores those that are complete. */
@@ -223,7 +225,11 @@ export class TargetChunks {
 
   /** Frees the memory of inner chunks that threads have encoded, which would wait for the collection of garbage. Node 20 cannot. */
   #free(chunks: (Uint8Array | undefined)[]): void {
-    for (const chunk of isThreaded(this.#context.way) ? chunks : []) {
+    for (
+      const chunk of isThreaded(this.#context.way, this.#context.threads)
+        ? chunks
+        : []
+    ) {
       // Small chunks may lie in a pool of the runtime, and need no care.
       if (chunk === undefined || chunk.length < LEAST_TO_FREE) continue;
       const { buffer } = chunk as {
