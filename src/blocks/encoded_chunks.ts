@@ -7,7 +7,7 @@ import {
 import { type ChunkRows, chunkRows, noteKey } from "../codecs/mod.ts";
 import { describe, MetadataError } from "../errors/mod.ts";
 import { ceilDivide } from "../metadata/mod.ts";
-import { mapConcurrently, ownBytes } from "../runtime/mod.ts";
+import { mapConcurrently } from "../runtime/mod.ts";
 import {
   type InnerPath,
   type ShardForm,
@@ -48,22 +48,15 @@ export interface ChunkDivision {
  * need too much memory.
  */
 export function innermostChunks(array: ParsedArray): ChunkDivision {
-  const layouts: ShardLayout[] = [];
-  let level = array.chunk;
-  let path = "/codecs";
-  while (level.codecs.some(({ name }) => name === SHARDING)) {
-    assertAlone(level, path);
-    const { layout, inner } = level.shard!;
-    assertCount(layout, `${path}/0/configuration/chunk_shape`);
-    layouts.push(layout);
-    level = inner;
-    path += "/0/configuration/codecs";
-  }
-  if (layouts.length === 0) return wholeChunks(array);
-  const gridShape = array.shape.map((length, i) =>
-    ceilDivide(length, level.shape[i]!)
-  );
-  return { layouts, level, gridShape };
+  const shards = array.levels.slice(0, -1);
+  if (shards.length === 0) return wholeChunks(array);
+  shards.forEach(assertReadable);
+  const level = array.innermost;
+  return {
+    layouts: shards.map(({ shard }) => shard!.layout),
+    level,
+    gridShape: array.shape.map((n, i) => ceilDivide(n, level.shape[i]!)),
+  };
 }
 
 /** Divides an array into its stored chunks, also if they are shards. */
@@ -71,26 +64,24 @@ export function wholeChunks({ chunk, gridShape }: ParsedArray): ChunkDivision {
   return { layouts: [], level: chunk, gridShape };
 }
 
-/** Refuses shards whose index would need too much memory. */
-function assertCount({ chunksPerShard }: ShardLayout, path: string): void {
+/** Refuses shards with further codecs, whose inner chunks could not be read by ranges, and those whose index would need too much memory. */
+function assertReadable({ codecs, path, shard }: ChunkLevel): void {
+  if (codecs.length > 1) {
+    throw new MetadataError(
+      `Expected "${SHARDING}" to be the only codec of the shards, as inner chunks cannot be read otherwise, found ${
+        describe(codecs.map(({ name }) => name))
+      }`,
+      path,
+    );
+  }
+  const { chunksPerShard } = shard!.layout;
   const count = chunksPerShard.reduce((product, n) => product * n, 1);
   if (count <= MOST_CHUNKS) return;
   throw new MetadataError(
     `Expected at most ${MOST_CHUNKS} inner chunks in a shard, found ${
       describe(chunksPerShard)
     }`,
-    path,
-  );
-}
-
-/** Refuses codecs before or after `sharding_indexed`, since inner chunks could not be read by ranges. */
-function assertAlone({ codecs }: ChunkLevel, path: string): void {
-  if (codecs.length === 1) return;
-  throw new MetadataError(
-    `Expected "${SHARDING}" to be the only codec of the shards, as inner chunks cannot be read otherwise, found ${
-      describe(codecs.map(({ name }) => name))
-    }`,
-    path,
+    `${path}/0/configuration/chunk_shape`,
   );
 }
 
@@ -220,11 +211,11 @@ export class EncodedChunks {
     options: StoreOptions | undefined,
   ): Promise<Uint8Array | undefined> {
     const { key, path } = this.placeOf(coordinates);
-    const bytes = await this.shards!.reader.read(key, path, undefined, options);
-    if (bytes === undefined || !this.#needsNotes) return bytes;
-    const own = ownBytes(bytes);
-    noteKey(own, key, this.#rowsAt(coordinates));
-    return own;
+    const bytes = await this.shards!.reader.read(key, path, options);
+    if (bytes && this.#needsNotes) {
+      noteKey(bytes, key, this.#rowsAt(coordinates));
+    }
+    return bytes;
   }
 
   /**

@@ -44,6 +44,7 @@ export {
   type Run,
   type Section,
   sectionsIn,
+  sectionsOf,
 } from "./sections.ts";
 export {
   forEachStored,

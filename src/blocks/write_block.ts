@@ -77,7 +77,7 @@ export async function writeBlock(
             const leave = await limit.enter(codecs.chunkBytes);
             try {
               signal.throwIfAborted();
-              const place = placeOf(sections, chunks);
+              const place = placeOf(chunkOf(sections), chunks);
               const block = blockOf(sections, chunks.chunkShape, from);
               const bytes = await encodeChunk(
                 array,
@@ -133,13 +133,12 @@ export async function forEachStored(
 
 /** The place of a chunk in the index of its shard; 0 without shards. */
 export function placeOf(
-  sections: readonly Section[],
+  coordinates: readonly number[],
   { division: { layouts: [layout] } }: EncodedChunks,
 ): number {
   if (layout === undefined) return 0;
-  const path = sections.map(({ chunk }, i) =>
-    chunk % layout.chunksPerShard[i]!
-  );
+  const { chunksPerShard } = layout;
+  const path = coordinates.map((c, i) => c % chunksPerShard[i]!);
   return placeInShard(path, layout);
 }
 

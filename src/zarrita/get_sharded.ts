@@ -1,4 +1,13 @@
-import { type ChunkRows, rowsOf } from "../codecs/mod.ts";
+import {
+  blockOf,
+  chunkOf,
+  type ChunkPiece,
+  type ChunkSource,
+  readBlock,
+  sectionsIn,
+  sectionsOf,
+} from "../blocks/mod.ts";
+import { rowsOf } from "../codecs/mod.ts";
 import {
   BOOLEAN,
   checkOptions,
@@ -10,34 +19,26 @@ import {
 } from "../errors/mod.ts";
 import {
   copyBytes,
-  MemoryLimit,
+  isSameList,
   rejectOnAbort,
   runConcurrently,
 } from "../runtime/mod.ts";
-import type { StoreKey } from "../stores/mod.ts";
 import {
-  CALLING_THREAD,
-  type ChunkBlock,
-  type ChunkElements,
   copyFromChunk,
-  isCheapToDecode,
-  repeatElement,
+  type ElementsAt,
   type ThreadPool,
   THREADS,
-  type Threads,
   withThreads,
 } from "../threads/mod.ts";
 import {
-  type Along,
   assertSelection,
-  blockOf,
   type DimensionSelection,
-  dividedAlong,
-  productOf,
+  runsOf,
+  selectedAxes,
   selectedShape,
 } from "./selection.ts";
 import { ShardedArray } from "./sharded_array.ts";
-import { isOwnStore, shownKey } from "./with_zarr_parts.ts";
+import { isOwnStore, type ReadArray, shownKey } from "./with_zarr_parts.ts";
 import {
   type ArrayElements,
   bytesOf,
@@ -104,6 +105,8 @@ export interface ReadProgress {
   readonly total: number;
 }
 
+/** The greatest number of chunks that zarrita reads at the same time. */
+const MOST_CHUNKS = 64;
 /** The least bytes of chunks for which a read uses threads. Tests lower the numbers. */
 export const LEAST_BYTES = {
   /** To start threads takes as long as to decode some MiB. */
@@ -111,15 +114,6 @@ export const LEAST_BYTES = {
   /** Of threads that may be running. */
   toUse: 2 ** 17,
 };
-/** The bytes of decoded chunks that are requested from the store at once, so that close ranges are read together. */
-const GROUP_BYTES = 4 * 2 ** 20;
-/** The least bytes of chunks that are requested at once, if there are more. */
-const LEAST_GROUP_BYTES = 2 ** 19;
-/** The most bytes of chunks in memory, unless the threads need more. */
-const MEMORY = 64 * 2 ** 20;
-/** The greatest number of requests of close chunks at the same time. */
-const MOST_BATCHES = 64;
-
 /**
  * Reads elements of an array, as zarrita's `get` does, and decodes chunks in threads: in a
  * fraction of the time on several processors. The array may have shards or not.
@@ -195,13 +189,11 @@ export async function getSharded<
       options as never,
     ) as SelectedElements<A, S>;
   }
-  const { threads = pool } = options;
-  const read = new ElementsRead(array, elements, selected, {
+  const read = readElements(array, elements, selected, {
     ...options,
-    threads,
+    threads: options.threads ?? pool,
   });
-  const result = await rejectOnAbort(read.run(), signal);
-  return result as SelectedElements<A, S>;
+  return await rejectOnAbort(read, signal) as SelectedElements<A, S>;
 }
 
 /**
@@ -252,274 +244,120 @@ const OPTIONS: OptionRules<GetShardedOptions> = {
   shared: BOOLEAN,
 };
 
-/** A chunk, and its elements that are read. */
-interface Piece {
-  readonly coordinates: number[];
-  readonly block: ChunkBlock;
-}
-
-/** A chunk that is read, and not decoded yet. Its memory may be given away. */
-interface EncodedChunk {
-  readonly piece: Piece;
-  readonly bytes: Uint8Array;
-  readonly rows: ChunkRows | undefined;
-}
-
-/** One call of `getSharded`. */
-class ElementsRead {
-  readonly #array: ZarritaArray;
-  readonly #elements: ArrayElements;
-  readonly #selection: readonly DimensionSelection[] | null;
-  readonly #options: GetShardedOptions;
-  /** The array if inner chunks may be read without the store of the array, since no layer is above that of `withZarrParts`. */
-  #sharded: ShardedArray | undefined;
-  #threads: Threads = CALLING_THREAD;
-  #result!: Chunk;
-  #out!: Uint8Array;
-  #outStrides!: readonly number[];
-  #isShared = false;
-  #done = 0;
-  #total = 0;
-
-  constructor(
-    array: ZarritaArray,
-    elements: ArrayElements,
-    selection: readonly DimensionSelection[] | null,
-    options: GetShardedOptions,
-  ) {
-    this.#array = array;
-    this.#elements = elements;
-    this.#selection = selection;
-    this.#options = options;
-  }
-
-  async run(): Promise<unknown> {
-    const { shape, chunks } = this.#array;
-    const runs = shape.map((length, i) => [
-      ...dividedAlong(this.#selection?.[i] ?? null, length, chunks[i]!),
-    ]);
-    this.#total = runs.reduce((product, { length }) => product * length, 1);
-    const { threads, memory, signal } = this.#options;
-    const { format, chunkBytes } = this.#elements;
-    const { toStart, toUse } = LEAST_BYTES;
-    const least = typeof threads === "object" ? toUse : toStart;
-    const isThreaded = this.#total * chunkBytes >= least && this.#hasJobs &&
-      !isCheapToDecode(format!.codecs);
-    const { arrays } = shownStoreOf(this.#array);
-    const found = await arrays.at(rootOf(this.#array));
-    const sharded = found instanceof ShardedArray ? found : undefined;
-    const isSame = sharded?.levels.chunkShape
-      .every((length, i) => length === chunks[i]);
-    if (isOwnStore(this.#array.store) && isSame) this.#sharded = sharded;
-    await withThreads(isThreaded ? threads : 0, async (used) => {
-      if (used !== undefined) this.#threads = used;
-      this.#allocate();
-      const count = Math.max(1, this.#threads.count);
-      const most = memory ?? Math.max(MEMORY, 4 * chunkBytes * count);
-      const limit = new MemoryLimit(most, 1);
-      // So many that each thread gets some, of one request each.
-      const share = Math.ceil(this.#total / (2 * count));
-      const chunksIn = (bytes: number) =>
-        Math.max(1, Math.ceil(bytes / chunkBytes));
-      const size = Math.min(
-        chunksIn(GROUP_BYTES),
-        Math.max(chunksIn(LEAST_GROUP_BYTES), share),
-        Math.max(1, Math.ceil(most / (8 * chunkBytes))),
-      );
+/** Reads elements of a fixed length. */
+async function readElements(
+  array: ZarritaArray,
+  elements: ArrayElements,
+  selection: readonly DimensionSelection[] | null,
+  options: GetShardedOptions,
+): Promise<unknown> {
+  const { chunkBytes, codecs, fill, size } = elements;
+  const { threads, memory, signal, onProgress } = options;
+  const runs = runsOf(selection, array.shape);
+  const total = runs.reduce(
+    (product, run, i) =>
+      product * Array.from(sectionsOf(run, array.chunks[i]!)).length,
+    1,
+  );
+  let done = 0;
+  const noteDone = () => onProgress?.({ done: ++done, total });
+  const readByZarrita = async (piece: ChunkPiece, signal: AbortSignal) => {
+    const coordinates = [...piece.coordinates];
+    const { data, stride } = await array
+      .getChunk(coordinates, { signal }) as Chunk;
+    copyFromChunk(piece.block, { bytes: bytesOf(data), strides: stride }, size);
+  };
+  // An extension that has replaced `getChunk` reads all chunks.
+  const own = hasOwnMethod(array) ? codecs : undefined;
+  const { toStart, toUse } = LEAST_BYTES;
+  const isThreaded = own?.isCheap === false &&
+    total * chunkBytes >= (typeof threads === "object" ? toUse : toStart);
+  return await withThreads(isThreaded ? threads : 0, async (threads) => {
+    const { shared = threads !== undefined && canShare } = options;
+    const { result, to } = allocate(array, elements, selection, shared);
+    if (own === undefined) {
       await runConcurrently(
-        this.#batches(runs, sharded?.array.chunk.shape ?? shape, size),
-        Math.min(MOST_BATCHES, this.#total),
-        async (pieces, signal) => {
-          const leave = await limit.enter(2 * chunkBytes * pieces.length);
-          try {
-            signal.throwIfAborted();
-            await this.#readBatch(pieces, signal);
-          } finally {
-            leave();
-          }
+        sectionsIn(runs, array.chunks),
+        MOST_CHUNKS,
+        async (sections, signal) => {
+          const block = blockOf(sections, array.chunks, to);
+          const coordinates = chunkOf(sections);
+          await readByZarrita({ coordinates, block }, signal);
+          noteDone();
         },
         signal,
       );
-    });
-    const { data } = this.#result;
-    if (this.#result.shape.length > 0) return this.#result;
-    return data.get ? data.get(0) : data[0];
-  }
-
-  /** Whether jobs decode chunks, since their codecs are those of this package, and no extension has changed the array. */
-  get #hasJobs(): boolean {
-    return this.#elements.format !== undefined && hasOwnMethod(this.#array);
-  }
-
-  #allocate(): void {
-    const { Elements, size } = this.#elements;
-    const selection = this.#selection;
-    const shape = selectedShape(selection, this.#array.shape);
-    const axes = this.#array.shape.flatMap((_, i) =>
-      typeof selection?.[i] === "number" ? [] : [i]
-    );
-    const stride = this.#elements.stridesOf(shape, axes);
-    const count = shape.reduce((product, n) => product * n, 1);
-    const isPossible = typeof SharedArrayBuffer === "function";
-    const { shared = isPossible && this.#threads.count > 0 } = this.#options;
-    if (shared && !isPossible) {
-      throw new TypeError(
-        'The option "shared" is true, and this page has no shared memory: it is not isolated by the headers Cross-Origin-Opener-Policy and Cross-Origin-Embedder-Policy',
-      );
-    }
-    this.#isShared = shared;
-    const data = shared
-      ? new Elements(new SharedArrayBuffer(count * size), 0, count)
-      : new Elements(count);
-    this.#result = { data, shape, stride };
-    this.#out = bytesOf(data);
-    this.#outStrides = this.#array.shape.map((_, i) => {
-      const axis = axes.indexOf(i);
-      return axis < 0 ? 0 : stride[axis]!;
-    });
-  }
-
-  /** The chunks of the selection: some of one shard at a time, which are read together. */
-  *#batches(
-    runs: readonly (readonly Along[])[],
-    shardShape: readonly number[],
-    size: number,
-  ): Generator<Piece[]> {
-    const { chunks } = this.#array;
-    const shards = runs.map((along, i) =>
-      inShards(along, Math.max(1, shardShape[i]! / chunks[i]!))
-    );
-    for (const shard of productOf(shards)) {
-      let batch: Piece[] = [];
-      for (const along of productOf(shard)) {
-        batch.push({
-          coordinates: along.map(({ shard: chunk }) => chunk),
-          block: blockOf(along, chunks, this.#out, this.#outStrides),
-        });
-        if (batch.length < size) continue;
-        yield batch;
-        batch = [];
-      }
-      if (batch.length > 0) yield batch;
-    }
-  }
-
-  async #readBatch(
-    pieces: readonly Piece[],
-    signal: AbortSignal,
-  ): Promise<void> {
-    if (!this.#hasJobs) {
-      return await allSettled(
-        pieces.map((piece) => this.#readByZarrita(piece, signal)),
-      );
-    }
-    const sharded = this.#sharded;
-    if (sharded === undefined) {
-      return await allSettled(pieces.map(async (piece) => {
-        const bytes = await this.#bytesOf(piece, signal);
-        if (bytes === undefined) return this.#fill(piece);
-        // A layer may keep what it returns.
-        const read = { piece, bytes: copyBytes(bytes), rows: rowsOf(bytes) };
-        await this.#decode([read], signal);
-      }));
-    }
-    const absent = new Set(pieces);
-    const reads = await sharded.readTogether(
-      pieces.map(({ coordinates }) => coordinates),
-      { signal },
-    );
-    await allSettled(reads.map(async (chunks) => {
-      const found = chunks.map(({ place, bytes, rows }) => {
-        const piece = pieces[place]!;
-        absent.delete(piece);
-        return { piece, bytes, rows };
+    } else {
+      const chunks = await sourceOf(array);
+      await readBlock({ chunks, codecs: own, fill }, runs, to, {
+        threads,
+        memory,
+        signal,
+        onChunk: noteDone,
+        onFailed: readByZarrita,
       });
-      await this.#decode(found, signal);
-    }));
-    for (const piece of absent) this.#fill(piece);
-  }
-
-  /** Reads a chunk by the store of the array. */
-  async #bytesOf(
-    { coordinates }: Piece,
-    signal: AbortSignal,
-  ): Promise<Uint8Array | undefined> {
-    const store = this.#array.store as {
-      get(key: StoreKey, options: unknown): Promise<Uint8Array | undefined>;
-    };
-    return await store.get(shownKey(this.#array, coordinates), { signal });
-  }
-
-  /** Reads and decodes a chunk as zarrita does. */
-  async #readByZarrita(
-    { coordinates, block }: Piece,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const chunk = await this.#array.getChunk(coordinates, { signal }) as Chunk;
-    const elements = { bytes: bytesOf(chunk.data), strides: chunk.stride };
-    copyFromChunk(block, elements, this.#elements.size);
-    this.#noteDone();
-  }
-
-  /** Decodes chunks in a thread. Chunks may share memory, which goes to the thread. */
-  async #decode(
-    chunks: readonly EncodedChunk[],
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { format, chunkBytes, size } = this.#elements;
-    const isCopied = this.#isShared || this.#threads.count === 0;
-    const jobs = chunks.map(({ bytes, rows, piece: { block } }) => ({
-      kind: "decode" as const,
-      bytes,
-      rows,
-      block: isCopied ? block : undefined,
-    }));
-    const results = await this.#threads
-      .run(format!, jobs, chunks.length * chunkBytes, signal);
-    for (const [i, { piece }] of chunks.entries()) {
-      const result = results[i]!;
-      if (result !== true && "failed" in result) {
-        // zarrita decodes the chunk, or throws its error.
-        await this.#readByZarrita(piece, signal);
-        continue;
-      }
-      if (result !== true) {
-        copyFromChunk(piece.block, result as ChunkElements, size);
-      }
-      this.#noteDone();
     }
-  }
-
-  #noteDone(): void {
-    this.#done++;
-    this.#options.onProgress?.({ done: this.#done, total: this.#total });
-  }
-
-  /** Sets the elements of an absent chunk. */
-  #fill({ block }: Piece): void {
-    this.#noteDone();
-    const { fill, size } = this.#elements;
-    if (fill.every((byte) => byte === 0)) return; // As new memory is.
-    repeatElement(block, fill, block.counts, size);
-  }
+    if (result.shape.length > 0) return result;
+    return result.data.get ? result.data.get(0) : result.data[0];
+  });
 }
 
-/** Groups the parts of a selection along one dimension by the shards of their chunks. */
-function inShards(along: readonly Along[], chunksPerShard: number): Along[][] {
-  const groups: Along[][] = [];
-  let latest: number | undefined;
-  for (const part of along) {
-    const shard = Math.floor(part.shard / chunksPerShard);
-    if (shard !== latest) groups.push([]);
-    latest = shard;
-    groups.at(-1)!.push(part);
+/** Whether the runtime has shared memory. A page has it if it is isolated. */
+const canShare = typeof SharedArrayBuffer === "function";
+
+/** Makes memory for the selected elements. */
+function allocate(
+  array: ZarritaArray,
+  { Elements, size, stridesOf }: ArrayElements,
+  selection: readonly DimensionSelection[] | null,
+  isShared: boolean,
+): { result: Chunk; to: ElementsAt } {
+  if (isShared && !canShare) {
+    throw new TypeError(
+      'The option "shared" is true, and this page has no shared memory: it is not isolated by the headers Cross-Origin-Opener-Policy and Cross-Origin-Embedder-Policy',
+    );
   }
-  return groups;
+  const shape = selectedShape(selection, array.shape);
+  const axes = selectedAxes(selection, array.shape);
+  const stride = stridesOf(shape, axes);
+  const count = shape.reduce((product, n) => product * n, 1);
+  const data = isShared
+    ? new Elements(new SharedArrayBuffer(count * size), 0, count)
+    : new Elements(count);
+  const strides = array.shape.map((_, i) => stride[axes.indexOf(i)] ?? 0);
+  const to = { bytes: bytesOf(data), offset: 0, strides };
+  return { result: { data, shape, stride }, to };
 }
 
-/** Waits for all promises, and throws the first error. */
-async function allSettled(promises: readonly Promise<void>[]): Promise<void> {
-  for (const result of await Promise.allSettled(promises)) {
-    if (result.status === "rejected") throw result.reason;
-  }
+/** The encoded chunks of an array. */
+async function sourceOf(array: ZarritaArray): Promise<ChunkSource> {
+  const { arrays } = shownStoreOf(array);
+  const found = await arrays.at(rootOf(array));
+  // The array may have been created again since it was opened.
+  const chunks = found instanceof ShardedArray &&
+      isSameList(found.chunks.chunkShape, array.chunks)
+    ? found.chunks
+    : undefined;
+  if (chunks !== undefined && isOwnStore(array.store)) return chunks;
+  // A layer above the store, or the view, finds the chunks.
+  const { get } = array.store as ReadArray["store"];
+  return {
+    chunkShape: array.chunks,
+    storedShape: chunks?.storedShape ?? array.shape,
+    async read(coordinates, options) {
+      const reads = coordinates.map(async (each, place) => {
+        const key = shownKey(array, each);
+        const bytes = await get.call(array.store, key, options);
+        // A layer may keep what it returns.
+        return bytes === undefined
+          ? []
+          : [{ place, bytes: copyBytes(bytes), rows: rowsOf(bytes) }];
+      });
+      return await Promise.all(reads);
+    },
+    nameOf: (coordinates) => {
+      const key = shownKey(array, coordinates);
+      return { what: `Chunk ${describe(key)}`, key };
+    },
+  };
 }

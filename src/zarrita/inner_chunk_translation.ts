@@ -19,11 +19,11 @@ import {
   PlainArray,
   type Translation,
 } from "../views/mod.ts";
+import type { ChunkDivision } from "../blocks/mod.ts";
 import {
   innermostCodecs,
   ShardedArray,
-  type ShardLevels,
-  shardLevelsOf,
+  shardedChunks,
 } from "./sharded_array.ts";
 
 /**
@@ -62,8 +62,8 @@ export const INNER_CHUNKS: Translation = {
       return undefined;
     }
     const array = parseArray(document); // Throws what `openArrayChunks` throws.
-    const levels = shardLevelsOf(array);
-    if (levels) return new ShardedArray(store, root, array, levels);
+    const chunks = shardedChunks(array);
+    if (chunks) return new ShardedArray(store, root, array, chunks);
     return isTranslated(document)
       ? new PlainArray(store, root, array)
       : undefined;
@@ -78,10 +78,10 @@ function checkNode(document: unknown): void {
 
 /** The members about chunks that are shown in another form than they are stored in. */
 function shownChunks(array: Members): Members {
-  const levels = readableLevels(array);
+  const chunks = readableChunks(array);
   const shown = (codec: unknown) => shownCodec(codec, array.data_type);
-  if (levels !== undefined) {
-    const { chunkShape: chunk_shape } = levels;
+  if (chunks !== undefined) {
+    const chunk_shape = chunks.level.shape;
     return {
       chunk_grid: { name: "regular", configuration: { chunk_shape } },
       codecs: innermostCodecs(array.codecs).map(shown),
@@ -120,12 +120,12 @@ function shownDataType(dataType: unknown): string | undefined {
 }
 
 /**
- * The shards of an array; `undefined` if its metadata is not understood. Such an array is
- * shown as it is stored, and its chunks are refused.
+ * The innermost chunks of a sharded array; `undefined` without shards, and for metadata that
+ * is not understood. Such an array is shown as it is stored, and its chunks are refused.
  */
-function readableLevels(array: Members): ShardLevels | undefined {
+function readableChunks(array: Members): ChunkDivision | undefined {
   try {
-    return shardLevelsOf(parseArray(withNumbers(array)));
+    return shardedChunks(parseArray(withNumbers(array)));
   } catch (error) {
     if (error instanceof MetadataError) return undefined;
     throw error;

@@ -14,11 +14,7 @@ export {
   type Zarrita,
 } from "./set_sharded.ts";
 export type { ZarritaArray } from "./zarrita_array.ts";
-export {
-  innermostCodecs,
-  ShardedArray,
-  shardLevelsOf,
-} from "./sharded_array.ts";
+export { innermostCodecs } from "./sharded_array.ts";
 export {
   withZarrParts,
   type ZarritaStore,

@@ -1,6 +1,6 @@
+import type { Run, Section } from "../blocks/mod.ts";
 import { stridesOf } from "../codecs/mod.ts";
 import { describe } from "../errors/mod.ts";
-import type { ChunkBlock } from "../threads/mod.ts";
 import { type Chunk, classNameOf, type Elements } from "./zarrita_array.ts";
 
 /**
@@ -58,52 +58,23 @@ function isSlice(value: unknown): boolean {
   ) && (step === null || step as number >= 1);
 }
 
-/** Elements along a dimension, from `start` to `stop` (exclusive). */
-export interface Run {
-  readonly start: number;
-  readonly stop: number;
-}
-
-/**
- * The elements along each dimension that a selection covers without gaps; an empty run for
- * a selection with gaps.
- */
-export function coveredRuns(
+/** The elements that a selection has along each dimension. */
+export function runsOf(
   selection: readonly DimensionSelection[] | null,
   shape: readonly number[],
 ): Run[] {
-  return shape.map((length, i) => {
-    const { start, stop, step } = strideOf(selection?.[i] ?? null, length);
-    return step === 1 ? { start, stop } : { start: 0, stop: 0 };
-  });
+  return shape.map((length, i) => runOf(selection?.[i] ?? null, length));
 }
 
-/** The shape of the selected elements. Dimensions with an index are left out. */
-export function selectedShape(
-  selection: readonly DimensionSelection[] | null,
-  shape: readonly number[],
-): number[] {
-  return shape.flatMap((length, i) => {
-    const along = selection?.[i] ?? null;
-    if (typeof along === "number") return [];
-    const { start, stop, step } = strideOf(along, length);
-    return [Math.max(0, Math.ceil((stop - start) / step))];
-  });
-}
-
-/** The run of a selection, of which every `step`-th element is selected. */
-function strideOf(
-  selection: DimensionSelection,
-  length: number,
-): Run & { step: number } {
+function runOf(selection: DimensionSelection, length: number): Run {
   if (selection === null) return { start: 0, stop: length, step: 1 };
-  if (typeof selection === "number") {
-    const start = selection < 0 ? selection + length : selection;
-    return { start, stop: start + 1, step: 1 };
-  }
   // Negative indices count from the end, as in Python.
   const place = (index: number) =>
     Math.min(Math.max(index < 0 ? index + length : index, 0), length);
+  if (typeof selection === "number") {
+    const start = place(selection);
+    return { start, stop: start + 1, step: 1 };
+  }
   const { start, stop, step } = selection;
   return {
     start: place(start ?? 0),
@@ -112,12 +83,41 @@ function strideOf(
   };
 }
 
-/** The share of a write that changes one shard: a selection, and the value of the selected elements. */
-export interface ShardPiece {
-  /** The grid coordinates of the shard. */
-  readonly shard: number[];
-  readonly selection: DimensionSelection[];
-  readonly value: unknown;
+/** The dimensions that selected elements have: those without an index. */
+export function selectedAxes(
+  selection: readonly DimensionSelection[] | null,
+  shape: readonly number[],
+): number[] {
+  return shape.flatMap((_, i) => typeof selection?.[i] === "number" ? [] : [i]);
+}
+
+/** The shape of the selected elements. Dimensions with an index are left out. */
+export function selectedShape(
+  selection: readonly DimensionSelection[] | null,
+  shape: readonly number[],
+): number[] {
+  const runs = runsOf(selection, shape);
+  return selectedAxes(selection, shape).map((axis) => {
+    const { start, stop, step } = runs[axis]!;
+    return Math.max(0, Math.ceil((stop - start) / step));
+  });
+}
+
+/** The part of a write that lies in some sections, as zarrita's `set` takes it. */
+export function partOf(
+  selection: readonly DimensionSelection[] | null,
+  value: unknown,
+  sections: readonly Section[],
+): { selection: DimensionSelection[]; value: unknown } {
+  const axes = selectedAxes(selection, sections.map(() => 1));
+  return {
+    selection: sections.map(({ start, stop, step }, i) =>
+      axes.includes(i) ? { start, stop, step } : start
+    ),
+    value: isChunk(value)
+      ? sectionsOfChunk(value, axes.map((axis) => sections[axis]!))
+      : value,
+  };
 }
 
 /** Makes a view of elements in memory. */
@@ -127,119 +127,15 @@ type ViewClass = new (
   length: number,
 ) => Elements;
 
-/** The part of a selection along one dimension that lies in one shard, or in one chunk. */
-export interface Along {
-  readonly shard: number;
-  readonly selection: DimensionSelection;
-  /** The place of the first element in the value, and the number of elements; `undefined` for an index. */
-  readonly run: { readonly first: number; readonly count: number } | undefined;
-}
-
-/**
- * Divides a write by the shards that it changes, in C order.
- *
- * @param shape The shape of the array in elements.
- * @param shardShape The shape of a shard in elements.
- */
-export function* piecesOf(
-  selection: readonly DimensionSelection[] | null,
-  value: unknown,
-  shape: readonly number[],
-  shardShape: readonly number[],
-): Generator<ShardPiece> {
-  const runs = shape.map((length, i) => [
-    ...dividedAlong(selection?.[i] ?? null, length, shardShape[i]!),
-  ]);
-  for (const along of productOf(runs)) {
-    yield {
-      shard: along.map(({ shard }) => shard),
-      selection: along.map(({ selection }) => selection),
-      value: isChunk(value) ? partOf(value, along) : value,
-    };
-  }
-}
-
-/** Divides a selection along one dimension by shards, or by chunks. */
-export function* dividedAlong(
-  selection: DimensionSelection,
-  length: number,
-  shardLength: number,
-): Generator<Along> {
-  const { start, stop, step } = strideOf(selection, length);
-  if (typeof selection === "number") {
-    const shard = Math.floor(start / shardLength);
-    yield { shard, selection: start, run: undefined };
-    return;
-  }
-  for (let from = start, first = 0; from < stop;) {
-    const shard = Math.floor(from / shardLength);
-    const to = Math.min(stop, (shard + 1) * shardLength);
-    const count = Math.ceil((to - from) / step);
-    const selection = { start: from, stop: to, step };
-    yield { shard, selection, run: { first, count } };
-    first += count;
-    from += count * step;
-  }
-}
-
-/**
- * The elements of a selection that lie in one chunk.
- *
- * @param along The part of the selection along each dimension that lies in the chunk.
- * @param bytes The memory of the selected elements.
- * @param strides The strides of the selected elements along the dimensions of the array; 0
- * for a dimension with an index.
- */
-export function blockOf(
-  along: readonly Along[],
-  chunkShape: readonly number[],
-  bytes: Uint8Array,
-  strides: readonly number[],
-): ChunkBlock {
-  return {
-    bytes,
-    offset: along.reduce(
-      (sum, { run }, i) => sum + (run?.first ?? 0) * strides[i]!,
-      0,
-    ),
-    strides,
-    counts: along.map(({ run }) => run?.count ?? 1),
-    starts: along.map(({ shard, selection }, i) =>
-      (typeof selection === "number" ? selection : selection!.start!) -
-      shard * chunkShape[i]!
-    ),
-    steps: along.map(({ selection }) =>
-      typeof selection === "number" ? 1 : selection!.step!
-    ),
-  };
-}
-
-/** All combinations of an item of each list, in C order. */
-export function* productOf<T>(
-  lists: readonly (readonly T[])[],
-): Generator<T[]> {
-  const [list, ...others] = lists;
-  if (list === undefined) return yield [];
-  for (const item of list) {
-    for (const rest of productOf(others)) yield [item, ...rest];
-  }
-}
-
-/** Whether a value to write is a chunk, and not one element. */
-export function isChunk(value: unknown): value is Chunk {
-  return typeof value === "object" && value !== null;
-}
-
-/** The part of a chunk that is written into one shard: a view, or a copy of texts. */
-function partOf(
+/** Sections of a chunk to write: a view, or a copy of texts. */
+function sectionsOfChunk(
   { data, stride }: Chunk,
-  along: readonly Along[],
+  sections: readonly Section[],
 ): Chunk {
-  const runs = along.flatMap(({ run }) => run ?? []);
-  const shape = runs.map(({ count }) => count);
+  const shape = sections.map(({ count }) => count);
   const placeOf = (numbers: readonly number[]) =>
     numbers.reduce((sum, n, i) => sum + n * stride[i]!, 0);
-  const start = placeOf(runs.map(({ first }) => first));
+  const start = placeOf(sections.map(({ first }) => first));
   const length = 1 + placeOf(shape.map((count) => count - 1));
   if (Array.isArray(data)) {
     return { data: data.slice(start, start + length), shape, stride };
@@ -248,6 +144,11 @@ function partOf(
   const View = data.constructor as ViewClass;
   const view = new View(buffer!, byteOffset! + start * size!, length);
   return { data: view, shape, stride };
+}
+
+/** Whether a value to write is a chunk, and not one element. */
+export function isChunk(value: unknown): value is Chunk {
+  return typeof value === "object" && value !== null;
 }
 
 /** Whether a value is one element, or its elements have some length in memory. */

@@ -1,4 +1,13 @@
-import type { ParsedArray } from "../arrays/mod.ts";
+import {
+  CodecError,
+  EncodedChunks,
+  forEachStored,
+  placeOf,
+  type Section,
+  wholeChunks,
+  writeBlock,
+  type WrittenChunk,
+} from "../blocks/mod.ts";
 import { noteKey } from "../codecs/mod.ts";
 import {
   ANY,
@@ -8,56 +17,40 @@ import {
   SIGNAL,
 } from "../errors/mod.ts";
 import { coreDataType } from "../metadata/mod.ts";
-import {
-  copyBytes,
-  MemoryLimit,
-  rejectOnAbort,
-  runConcurrently,
-} from "../runtime/mod.ts";
+import { copyBytes, rejectOnAbort } from "../runtime/mod.ts";
 import {
   assertFirstBytes,
   assertOtherBytes,
   type ChangesOf,
   type EncodeShardOptions,
-  placeInShard,
   type ShardContainer,
 } from "../shards/mod.ts";
 import {
   type Backend,
+  backendOf,
   setValue,
   type StoreKey,
   type StoreOptions,
 } from "../stores/mod.ts";
 import {
-  CALLING_THREAD,
-  type ChunkBlock,
-  type ChunkElements,
-  copyIntoChunk,
-  isCheapToDecode,
-  repeatElement,
+  type ElementsAt,
   type ThreadPool,
   THREADS,
-  type Threads,
   withThreads,
 } from "../threads/mod.ts";
-import { PlainArray, splitPlainKey } from "../views/mod.ts";
+import { splitPlainKey } from "../views/mod.ts";
 import {
-  type Along,
   assertSelection,
-  blockOf,
-  coveredRuns,
   type DimensionSelection,
-  dividedAlong,
   hasMemory,
   isChunk,
-  piecesOf,
-  productOf,
-  type Run,
+  partOf,
+  runsOf,
+  selectedAxes,
   selectedShape,
-  type ShardPiece,
   writtenValue,
 } from "./selection.ts";
-import { innermostLevel, ShardedArray } from "./sharded_array.ts";
+import { ShardedArray } from "./sharded_array.ts";
 import { checkedArray, type ReadArray } from "./with_zarr_parts.ts";
 import {
   type ArrayElements,
@@ -69,6 +62,9 @@ import {
   shownStoreOf,
   type ZarritaArray,
 } from "./zarrita_array.ts";
+
+/** Gives an encoded chunk of a shard by its place in the index. */
+type ChunkAt = Parameters<ChangesOf>[0];
 
 /**
  * Writes elements of an array, as zarrita's `set` does, and stores each shard once; without
@@ -179,14 +175,13 @@ export async function setSharded<A extends ZarritaArray>(
   const { signal } = options;
   const write = async () => {
     // The array may have grown since it was opened, so that fewer shards are covered.
-    const target = await targetOf(array, shown);
+    const chunks = await chunksOf(array, shown);
     const { shape, dtype } = array;
     assertSelection(selection, shape);
     const selected = selectedShape(selection, shape);
     const elements = writtenValue(value, selected, dtype);
-    assertShardOptions(target, array, options);
-    const writer = new ElementsWriter(zarr, array, target, options);
-    await writer.write(selection, elements);
+    assertShardOptions(chunks, array, options);
+    await writeElements(zarr, array, chunks, selection, elements, options);
   };
   signal?.throwIfAborted();
   await rejectOnAbort(write(), signal);
@@ -269,11 +264,11 @@ const OPTIONS: OptionRules<SetShardedOptions> = {
   signal: SIGNAL,
 };
 
-/** The array as it is stored now. */
-async function targetOf(
+/** The chunks of an array as it is stored now. */
+async function chunksOf(
   array: ZarritaArray,
   { arrays, store }: ShownStore,
-): Promise<ShardedArray | PlainArray> {
+): Promise<EncodedChunks> {
   const root = rootOf(array);
   await arrays.reload(root);
   const parsed = await parsedArray(array, arrays);
@@ -282,7 +277,7 @@ async function targetOf(
       `Expected an array of Zarr v3 at ${describe(array.path)}`,
     );
   }
-  const { shape } = innermostLevel(parsed.chunk);
+  const { shape } = parsed.innermost;
   if (array.chunks.some((length, i) => length !== shape[i])) {
     throw new TypeError(
       `Expected an array with chunks of ${
@@ -292,17 +287,19 @@ async function targetOf(
       }: open the array again`,
     );
   }
-  const found = await arrays.at(root) as ShardedArray | PlainArray | undefined;
-  return found ?? new PlainArray(store, root, parsed);
+  const found = await arrays.at(root);
+  if (found instanceof ShardedArray) return found.chunks;
+  const division = wholeChunks(parsed);
+  return new EncodedChunks(backendOf(store), root, parsed, division);
 }
 
 /** Refuses options that do not fit the array. */
 function assertShardOptions(
-  target: ShardedArray | PlainArray,
+  { shards }: EncodedChunks,
   { path }: ZarritaArray,
   { threads: _, signal: _signal, ...options }: SetShardedOptions,
 ): void {
-  if (!(target instanceof ShardedArray)) {
+  if (shards === undefined) {
     const [name] = Object.entries(options)
       .find(([, value]) => value !== undefined) ?? [];
     if (name === undefined) return;
@@ -312,11 +309,10 @@ function assertShardOptions(
       }, which has no shards`,
     );
   }
-  const [layout] = target.levels.layouts;
+  const { layouts: [layout], headSize = 0 } = shards.form;
   assertFirstBytes(layout!, options);
   assertOtherBytes(options.otherBytes);
   const { prefix } = options;
-  const { headSize } = target;
   const isAtStart = layout!.indexLocation === "start";
   if (prefix === undefined || headSize === 0 || isAtStart) return;
   if (prefix.length === headSize) return; // A shorter one would leave inner chunks in the head parts.
@@ -327,12 +323,6 @@ function assertShardOptions(
   );
 }
 
-/** How many bytes of elements are cut into chunks and encoded at the same time, unless two chunks take more. */
-const CHUNK_WINDOW = 16 * 2 ** 20;
-/** How many bytes of elements lie in the shards that are written at the same time, unless two shards take more. */
-const SHARD_WINDOW = 64 * 2 ** 20;
-/** The greatest number of shards that are written at the same time. */
-const MOST_SHARDS = 16;
 /** The least bytes of elements for which a write uses threads. Tests lower the numbers. */
 export const LEAST_WRITTEN = {
   /** To start threads takes as long as to encode some MiB. */
@@ -340,331 +330,174 @@ export const LEAST_WRITTEN = {
   /** Of threads that may be running. */
   toUse: 2 ** 20,
 };
-/** How many chunks are gathered for a thread, so that it never waits for the next one; of small ones, those of so many bytes. */
-const CHUNKS_PER_THREAD = 6;
-const SMALL_BYTES = 256 * 1024;
 
-/** Gives an encoded chunk of a shard by its place in the index. */
-type ChunkAt = Parameters<ChangesOf>[0];
-
-/** The elements of a chunk that a write changes. */
-interface ChunkPiece {
-  /** The place of the elements in the chunk and in the value. */
-  readonly block: ChunkBlock;
-  /** Whether all elements of the chunk are written, also those outside of the array. */
-  readonly isWhole: boolean;
-  /** The place of the chunk in its shard. */
-  readonly place: number;
+/**
+ * Writes elements.
+ *
+ * @param value The elements, as `writtenValue` gives them.
+ */
+async function writeElements(
+  zarr: Zarrita,
+  array: ZarritaArray,
+  chunks: EncodedChunks,
+  selection: readonly DimensionSelection[] | null,
+  value: unknown,
+  options: SetShardedOptions,
+): Promise<void> {
+  const { arrays, pool } = shownStoreOf(array);
+  const { threads = pool, signal } = options;
+  const runs = runsOf(selection, array.shape);
+  const encodeByZarrita = (
+    { sections }: { readonly sections: readonly Section[] },
+    signal: AbortSignal,
+  ): ChangesOf =>
+  (chunkAt) => {
+    const part = partOf(selection, value, sections);
+    return encodedByZarrita(zarr, array, chunks, part, chunkAt, signal);
+  };
+  const elements = await elementsOf(array, arrays, zarr.BoolArray);
+  const isOwn = elements?.codecs !== undefined && array.shape.length > 0 &&
+    hasMemory(value, elements.size);
+  if (!isOwn) {
+    const size = (coreDataType(array.dtype)?.bits ?? 64) / 8;
+    return await forEachStored(chunks, runs, size, async (stored, failing) => {
+      const encode = encodeByZarrita(stored, failing);
+      await put(chunks, { ...stored, encode }, options, failing);
+    }, signal);
+  }
+  const { codecs, fill, size } = elements;
+  const { toStart, toUse } = LEAST_WRITTEN;
+  const bytes = selectedShape(selection, array.shape)
+    .reduce((product, n) => product * n, size);
+  const isThreaded = !codecs!.isCheap &&
+    bytes >= (typeof threads === "object" ? toUse : toStart);
+  const from = memoryOf(value, selection, array, elements);
+  await withThreads(isThreaded ? threads : 0, async (threads) => {
+    const write = async (stored: WrittenChunk, failing: AbortSignal) => {
+      const encode: ChangesOf = async (chunkAt) => {
+        try {
+          return await stored.encode(chunkAt);
+        } catch (error) {
+          if (!(error instanceof CodecError)) throw error;
+          // zarrita encodes all chunks, or throws its error.
+          return await encodeByZarrita(stored, failing)(chunkAt);
+        }
+      };
+      await put(chunks, { ...stored, encode }, options, failing);
+    };
+    const blockArray = { chunks, codecs: codecs!, fill };
+    await writeBlock(blockArray, runs, from, write, { threads, signal });
+  });
 }
 
-/** Writes elements, few shards at the same time, so that the next ones are encoded while a store writes. */
-class ElementsWriter {
-  readonly #zarr: Zarrita;
-  readonly #array: ZarritaArray;
-  readonly #target: ShardedArray | PlainArray;
-  readonly #options: SetShardedOptions;
-  /** The length of an element in bytes. Elements without a fixed length count as 8 bytes. */
-  readonly #elementSize: number;
-  /** How jobs encode chunks; `undefined` if zarrita does. */
-  #elements: ArrayElements | undefined;
-  #strides: readonly number[] = [];
-  #threads: Threads = CALLING_THREAD;
-  #limit!: MemoryLimit;
-
-  constructor(
-    zarr: Zarrita,
-    array: ZarritaArray,
-    target: ShardedArray | PlainArray,
-    options: SetShardedOptions,
-  ) {
-    this.#zarr = zarr;
-    this.#array = array;
-    this.#target = target;
-    this.#options = options;
-    this.#elementSize = (coreDataType(array.dtype)?.bits ?? 64) / 8;
-  }
-
-  /** @param value The elements, as `writtenValue` gives them. */
-  async write(
-    selection: readonly DimensionSelection[] | null,
-    value: unknown,
-  ): Promise<void> {
-    const { shape, chunks } = this.#array;
-    const { arrays, pool } = shownStoreOf(this.#array);
-    const elements = await elementsOf(
-      this.#array,
-      arrays,
-      this.#zarr.BoolArray,
-    );
-    if (
-      elements?.format !== undefined && shape.length > 0 &&
-      hasMemory(value, elements.size)
-    ) {
-      this.#elements = elements;
-      this.#strides = elements.stridesOf(chunks, chunks.map((_, i) => i));
-    }
-    const { threads = pool, signal } = this.#options;
-    const runs = coveredRuns(selection, shape);
-    const { toStart, toUse } = LEAST_WRITTEN;
-    const isThreaded = this.#elements !== undefined &&
-      !isCheapToDecode(elements!.format!.codecs) &&
-      this.#bytesOf(selectedShape(selection, shape)) >=
-        (typeof threads === "object" ? toUse : toStart);
-    const { shape: shardShape } = this.#target.array.chunk;
-    const shards = Math.floor(SHARD_WINDOW / this.#bytesOf(shardShape));
-    await withThreads(isThreaded ? threads : 0, async (used) => {
-      if (used !== undefined) this.#threads = used;
-      const { count } = this.#threads;
-      const each = Math.max(this.#bytesOf(chunks), SMALL_BYTES);
-      const window = count === 0
-        ? CHUNK_WINDOW
-        : Math.min(CHUNK_WINDOW, CHUNKS_PER_THREAD * count * each);
-      this.#limit = new MemoryLimit(window, 2);
-      await runConcurrently(
-        piecesOf(selection, value, shape, shardShape),
-        Math.min(MOST_SHARDS, Math.max(2, shards)),
-        (piece, failing) => this.#writeShard(piece, runs, failing),
-        signal,
-      );
+/**
+ * Stores a shard, or a chunk without shards. What is covered is encoded before its lock is
+ * taken; anything else is read, changed and stored under it.
+ *
+ * @param failing Aborted when the write of another shard has failed.
+ */
+async function put(
+  chunks: EncodedChunks,
+  { coordinates, isWhole, encode }: WrittenChunk,
+  options: SetShardedOptions,
+  failing: AbortSignal,
+): Promise<void> {
+  const { backend, shards } = chunks;
+  const key = chunks.keyOf(coordinates);
+  const changes: ChangesOf = async (chunkAt) => {
+    const encoded = await encode(chunkAt);
+    failing.throwIfAborted();
+    return encoded;
+  };
+  const whole = isWhole ? await changes(() => undefined) : undefined;
+  const { container, threads: _, ...others } = options;
+  if (shards !== undefined) {
+    return await shards.writer.write(key, whole ?? changes, {
+      ...others,
+      container: typeof container === "function"
+        ? container(coordinates)
+        : container,
+      isWhole,
     });
   }
-
-  /**
-   * Writes the elements of one shard, or of one chunk without shards. What is covered is
-   * encoded before its lock is taken; anything else is read, changed and stored under it.
-   *
-   * @param runs The elements along each dimension that the whole write covers.
-   * @param failing Aborted when the write of another shard has failed.
-   */
-  async #writeShard(
-    piece: ShardPiece,
-    runs: readonly Run[],
-    failing: AbortSignal,
-  ): Promise<void> {
-    const { shard } = piece;
-    const target = this.#target;
-    const isWhole = isCovered(shard, target.array, runs);
-    const encode: ChangesOf = (chunkAt) =>
-      this.#encode(piece, chunkAt, failing);
-    const whole = isWhole ? await encode(() => undefined) : undefined;
-    const { signal } = this.#options;
-    if (target instanceof ShardedArray) {
-      const { prefix, alignment, otherBytes, container } = this.#options;
-      return await target.inner.writer.write(
-        target.keyOf(shard),
-        whole ?? encode,
-        {
-          prefix,
-          alignment,
-          container: typeof container === "function"
-            ? container(shard)
-            : container,
-          otherBytes,
-          signal,
-          isWhole,
-        },
-      );
-    }
-    const { backend } = target;
-    const key = target.keyOf(shard);
-    const options = signal ? { signal } : {};
-    if (backend.prepare === undefined) {
-      throw new TypeError(
-        `Cannot write into ${describe(key)}: the store is read-only`,
-      );
-    }
-    if (whole !== undefined) {
-      const bytes = whole.get(0)!;
-      return await setValue(backend as Required<Backend>, key, bytes, options);
-    }
-    await backend.update!([key], async (values) => {
-      const stored = await values.read(key);
-      return [(await encode(() => stored)).get(0)!];
-    }, options);
-  }
-
-  /** Encodes the chunks of a shard that a write changes. Chunks that are changed in part are read by `chunkAt`. */
-  async #encode(
-    piece: ShardPiece,
-    chunkAt: ChunkAt,
-    failing: AbortSignal,
-  ): Promise<Map<number, Uint8Array>> {
-    const changes = new Map<number, Uint8Array>();
-    if (this.#elements !== undefined) {
-      const { chunkBytes } = this.#elements;
-      let hasFailed = false;
-      const tasks = this.#chunksOf(piece).map(async (chunk) => {
-        const leave = await this.#limit.enter(chunkBytes);
-        try {
-          failing.throwIfAborted();
-          if (hasFailed) return;
-          const stored = chunk.isWhole ? undefined : chunkAt(chunk.place);
-          const bytes = await this.#encodeByJob(chunk, stored, failing);
-          if (bytes === undefined) hasFailed = true;
-          else changes.set(chunk.place, bytes);
-        } finally {
-          leave();
-        }
-      });
-      await Promise.all(tasks);
-      failing.throwIfAborted();
-      if (!hasFailed) return changes;
-    }
-    // zarrita encodes all chunks, or throws its error.
-    await this.#encodeByZarrita(piece, chunkAt, changes, failing);
-    failing.throwIfAborted();
-    return changes;
-  }
-
-  /** Divides a part of the write by the chunks that it changes, in C order. */
-  #chunksOf({ selection, value }: ShardPiece): ChunkPiece[] {
-    const { shape, chunks } = this.#array;
-    const { bytes, strides } = this.#memoryOf(value, selection);
-    const runs = shape.map((length, i) => [
-      ...dividedAlong(selection[i]!, length, chunks[i]!),
-    ]);
-    return Array.from(productOf(runs), (along) => ({
-      block: blockOf(along, chunks, bytes, strides),
-      isWhole: isWhole(along, chunks),
-      place: this.#placeOf(along.map(({ shard: chunk }) => chunk)),
-    }));
-  }
-
-  /** The place of a chunk in the index of its shard. */
-  #placeOf(coordinates: readonly number[]): number {
-    if (!(this.#target instanceof ShardedArray)) return 0;
-    const layout = this.#target.levels.layouts[0]!;
-    const path = coordinates.map((c, i) => c % layout.chunksPerShard[i]!);
-    return placeInShard(path, layout);
-  }
-
-  /** Encodes a chunk with the elements of a piece; returns `undefined` if the codecs of this package fail. */
-  async #encodeByJob(
-    { block, isWhole }: ChunkPiece,
-    stored: Uint8Array | undefined,
-    signal: AbortSignal,
-  ): Promise<Uint8Array | undefined> {
-    const { format, chunkBytes, size, fill } = this.#elements!;
-    let elements: Uint8Array | ChunkBlock = block;
-    let strides = this.#strides;
-    if (stored !== undefined) {
-      const decode = { kind: "decode", bytes: copyBytes(stored) } as const;
-      const [decoded] = await this.#threads
-        .run(format!, [decode], chunkBytes, signal);
-      if ("failed" in (decoded as object)) return undefined;
-      ({ bytes: elements, strides } = decoded as ChunkElements);
-      copyIntoChunk(block, { bytes: elements, strides }, size);
-    } else if (
-      this.#threads.count > 0 && block.bytes.buffer instanceof ArrayBuffer
-    ) {
-      elements = new Uint8Array(chunkBytes);
-      const to = { bytes: elements, offset: 0, strides };
-      if (!isWhole) repeatElement(to, fill, this.#array.chunks, size);
-      copyIntoChunk(block, to, size);
-    }
-    const isFilled = elements === block && !isWhole;
-    const [encoded] = await this.#threads.run(
-      format!,
-      [{
-        kind: "encode",
-        elements,
-        strides,
-        fill: isFilled ? fill : undefined,
-      }],
-      chunkBytes,
-      signal,
-    );
-    return encoded instanceof Uint8Array ? encoded : undefined;
-  }
-
-  /** Has zarrita write the elements of a shard into an array that collects its chunks. */
-  async #encodeByZarrita(
-    { selection, value }: ShardPiece,
-    chunkAt: ChunkAt,
-    changes: Map<number, Uint8Array>,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const array = this.#array;
-    const { arrays } = shownStoreOf(array);
-    const placeOf = (key: StoreKey) => {
-      const [, ...coordinates] = splitPlainKey(key)!.plainKey.split("/");
-      return this.#placeOf(coordinates.map(Number));
-    };
-    const store = {
-      async get(key: StoreKey, options?: StoreOptions) {
-        if (splitPlainKey(key) === undefined) {
-          const { store } = array as unknown as ReadArray;
-          return await store.get(key, options);
-        }
-        const bytes = chunkAt(placeOf(key));
-        if (bytes === undefined) return undefined;
-        // zarrita encodes all of the memory that elements lie in.
-        const own = copyBytes(bytes);
-        const { root, plainKey } = splitPlainKey(key)!;
-        const found = await arrays.at(root);
-        noteKey(own, found?.placeOf(plainKey)?.key ?? key);
-        return own;
-      },
-      set(key: StoreKey, bytes: Uint8Array) {
-        changes.set(placeOf(key), bytes);
-        return Promise.resolve();
-      },
-    };
-    const { open, root, set } = this.#zarr;
-    const location = root(store as never).resolve(array.path);
-    const opened = await open.v3(location as never, { kind: "array" });
-    const checked = checkedArray(opened as ReadArray, arrays);
-    await set(
-      checked as never,
-      selection as never,
-      value as never,
-      { signal } as never,
+  const { signal } = options;
+  const storeOptions = signal ? { signal } : {};
+  if (backend.prepare === undefined) {
+    throw new TypeError(
+      `Cannot write into ${describe(key)}: the store is read-only`,
     );
   }
-
-  /** The memory of a value, and its strides along the dimensions of the array. */
-  #memoryOf(
-    value: unknown,
-    selection: readonly unknown[],
-  ): { bytes: Uint8Array; strides: readonly number[] } {
-    if (!isChunk(value)) {
-      const element = new this.#elements!.Elements(1);
-      element.fill(value);
-      return { bytes: bytesOf(element), strides: selection.map(() => 0) };
-    }
-    const steps = [...value.stride];
-    const strides = selection.map((along) =>
-      typeof along === "number" ? 0 : steps.shift()!
-    );
-    return { bytes: bytesOf(value.data), strides };
+  if (whole !== undefined) {
+    const bytes = whole.get(0)!;
+    const writable = backend as Required<Backend>;
+    return await setValue(writable, key, bytes, storeOptions);
   }
-
-  /** The number of bytes of the elements in a shape. */
-  #bytesOf(shape: readonly number[]): number {
-    return shape.reduce((product, n) => product * n, this.#elementSize);
-  }
+  await backend.update!([key], async (values) => {
+    const stored = await values.read(key);
+    return [(await changes(() => stored)).get(0)!];
+  }, storeOptions);
 }
 
-/** Whether a selection has all elements of a chunk, also those outside of the array. */
-function isWhole(
-  along: readonly Along[],
-  chunkShape: readonly number[],
-): boolean {
-  return along.every(({ selection, run }, i) =>
-    run?.count === chunkShape[i] &&
-    (selection as { step: number }).step === 1
+/** Has zarrita write elements of a stored chunk into an array that collects its chunks. */
+async function encodedByZarrita(
+  { open, root, set }: Zarrita,
+  array: ZarritaArray,
+  chunks: EncodedChunks,
+  part: ReturnType<typeof partOf>,
+  chunkAt: ChunkAt,
+  signal: AbortSignal,
+): Promise<Map<number, Uint8Array>> {
+  const changes = new Map<number, Uint8Array>();
+  const coordinatesOf = (key: StoreKey) => {
+    const [, ...coordinates] = splitPlainKey(key)!.plainKey.split("/");
+    return coordinates.map(Number);
+  };
+  const store = {
+    async get(key: StoreKey, options?: StoreOptions) {
+      if (splitPlainKey(key) === undefined) {
+        const { store } = array as unknown as ReadArray;
+        return await store.get(key, options);
+      }
+      const coordinates = coordinatesOf(key);
+      const bytes = chunkAt(placeOf(coordinates, chunks));
+      if (bytes === undefined) return undefined;
+      // zarrita encodes all of the memory that elements lie in.
+      const own = copyBytes(bytes);
+      noteKey(own, chunks.placeOf(coordinates).key);
+      return own;
+    },
+    set(key: StoreKey, bytes: Uint8Array) {
+      changes.set(placeOf(coordinatesOf(key), chunks), bytes);
+      return Promise.resolve();
+    },
+  };
+  const location = root(store as never).resolve(array.path);
+  const opened = await open.v3(location as never, { kind: "array" });
+  const { arrays } = shownStoreOf(array);
+  const checked = checkedArray(opened as ReadArray, arrays);
+  await set(
+    checked as never,
+    part.selection as never,
+    part.value as never,
+    { signal } as never,
   );
+  return changes;
 }
 
-/** Whether runs of elements along each dimension cover all elements of a shard in the array. */
-function isCovered(
-  shard: readonly number[],
-  { shape, chunk: { shape: shardShape } }: ParsedArray,
-  runs: readonly Run[],
-): boolean {
-  return runs.every(({ start, stop }, i) => {
-    const first = shard[i]! * shardShape[i]!;
-    const end = Math.min(first + shardShape[i]!, shape[i]!);
-    return start <= first && stop >= end;
-  });
+/** The memory of a value, and its strides along the dimensions of the array. */
+function memoryOf(
+  value: unknown,
+  selection: readonly DimensionSelection[] | null,
+  { shape }: ZarritaArray,
+  { Elements }: ArrayElements,
+): ElementsAt {
+  if (!isChunk(value)) {
+    const element = new Elements(1);
+    element.fill(value);
+    const strides = shape.map(() => 0);
+    return { bytes: bytesOf(element), offset: 0, strides };
+  }
+  const axes = selectedAxes(selection, shape);
+  const strides = shape.map((_, i) => value.stride[axes.indexOf(i)] ?? 0);
+  return { bytes: bytesOf(value.data), offset: 0, strides };
 }

@@ -17,13 +17,13 @@ import {
 } from "../stores/mod.ts";
 import {
   type ChunkElements,
-  isCheapToDecode,
   LEAST_TO_SEND,
   type PoolAccess,
   poolAccess,
   type ThreadPool,
 } from "../threads/mod.ts";
 import {
+  gridCoordinates,
   splitPlainKey,
   StoreView,
   type TranslatedArrays,
@@ -275,9 +275,12 @@ function readInner(
 ): Promise<Uint8Array | undefined> | undefined {
   const parts = splitPlainKey(key);
   const array = parts && arrays.at(parts.root);
-  return array instanceof ShardedArray && !options?.signal?.aborted
-    ? array.read(parts!.plainKey, options)
-    : undefined;
+  if (!(array instanceof ShardedArray) || options?.signal?.aborted) return;
+  const coordinates = gridCoordinates(
+    parts!.plainKey,
+    array.chunks.division.gridShape,
+  );
+  return coordinates && array.chunks.readInner(coordinates, options);
 }
 
 const ownStores = new WeakSet<object>();
@@ -414,22 +417,20 @@ function readByThread(
   arrays: TranslatedArrays,
   { memory, use }: PoolAccess,
 ): (coordinates: number[], options: unknown) => Promise<Chunk | undefined> {
-  let elements: Promise<ArrayElements | undefined> | undefined;
   return async (coordinates, options) => {
-    elements ??= elementsOf(array as ZarritaArray, arrays);
-    const found = await elements;
-    const isThreaded = found?.format && found.chunkBytes >= LEAST_TO_SEND &&
-      !isCheapToDecode(found.format.codecs);
+    const elements = await elementsOf(array as ZarritaArray, arrays);
+    const isThreaded = elements?.codecs?.isCheap === false &&
+      elements.chunkBytes >= LEAST_TO_SEND;
     if (!isThreaded) return undefined;
-    const { Elements, chunkBytes, format, size } = found;
+    const { Elements, chunkBytes, codecs, size } = elements;
     const bytes = await array.store.get(shownKey(array, coordinates), options);
-    if (bytes === undefined) return emptyChunk(array, found);
+    if (bytes === undefined) return emptyChunk(array, elements);
     const leave = await memory.enter(chunkBytes);
     try {
       // A copy, since a layer may keep what it returns.
       const job = { bytes: copyBytes(bytes), rows: rowsOf(bytes) };
       const [result] = await use((threads) =>
-        threads.run(format!, [{ kind: "decode", ...job }], chunkBytes)
+        threads.run(codecs!.format, [{ kind: "decode", ...job }], chunkBytes)
       );
       if ("failed" in (result as object)) return undefined;
       const { bytes: decoded, strides } = result as ChunkElements;

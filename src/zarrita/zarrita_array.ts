@@ -1,4 +1,5 @@
 import { parseArray, type ParsedArray } from "../arrays/mod.ts";
+import { ElementCodecs, elementForm } from "../blocks/mod.ts";
 import { describe } from "../errors/mod.ts";
 import {
   isArrayDocument,
@@ -6,18 +7,12 @@ import {
   type NamedConfiguration,
 } from "../metadata/mod.ts";
 import { describeStore, type Store, type StoreKey } from "../stores/mod.ts";
-import {
-  type ChunkFormat,
-  ownCodecs,
-  stridesInOrder,
-  type ThreadPool,
-} from "../threads/mod.ts";
+import { stridesInOrder, type ThreadPool } from "../threads/mod.ts";
 import {
   type PlainArray,
   splitPlainKey,
   type TranslatedArrays,
 } from "../views/mod.ts";
-import { innermostLevel, type ShardedArray } from "./sharded_array.ts";
 
 /**
  * The part of zarrita's `Array` that `getSharded` and `setSharded` use.
@@ -121,8 +116,8 @@ export interface ArrayElements {
   readonly chunkBytes: number;
   /** The element of absent chunks. */
   readonly fill: Uint8Array;
-  /** How chunks are encoded; `undefined` if this package does not have all of the codecs. */
-  readonly format: ChunkFormat | undefined;
+  /** The codecs of chunks; `undefined` if this package does not have all of them. */
+  readonly codecs: ElementCodecs | undefined;
   /**
    * The strides that zarrita gives selected elements: in the order in which chunks are stored.
    *
@@ -165,26 +160,37 @@ async function describeElements(
     : name && (globalThis as unknown as Record<string, ElementsClass>)[name];
   const parsed = Elements && await parsedArray(array, arrays);
   if (!parsed) return undefined;
-  const codecs = innermostLevel(parsed.chunk).codecs
+  const codecs = parsed.innermost.codecs
     .map((codec) => inexact(codec) as NamedConfiguration);
   const element = new Elements(1);
   element.fill(fillValue);
   const fill = bytesOf(element);
-  const elementSize = fill.length;
-  const format = { dataType, elementSize, shape, codecs };
-  const isOwn = await ownCodecs(format) !== undefined;
   const { configuration } = codecs.find(({ name }) => name === "transpose") ??
     {};
   const order = configuration?.order;
   return {
     Elements,
-    size: elementSize,
-    chunkBytes: shape.reduce((product, n) => product * n, elementSize),
+    size: fill.length,
+    chunkBytes: shape.reduce((product, n) => product * n, fill.length),
     fill,
-    format: isOwn ? format : undefined,
+    codecs: await loadCodecs(codecs, shape, parsed),
     stridesOf: (shape, axes) =>
       stridesInOrder(shape, Array.isArray(order) ? among(order, axes) : order),
   };
+}
+
+async function loadCodecs(
+  codecs: readonly NamedConfiguration[],
+  shape: readonly number[],
+  { metadata }: ParsedArray,
+): Promise<ElementCodecs | undefined> {
+  const form = elementForm(metadata.data_type);
+  if (form?.count !== 1) return undefined;
+  try {
+    return await ElementCodecs.create(codecs, form, shape, undefined, metadata);
+  } catch {
+    return undefined; // zarrita has the codecs, or its error says what is wrong.
+  }
 }
 
 /** What the metadata of an array says; `undefined` if it is not that of Zarr v3. */
@@ -194,7 +200,7 @@ export async function parsedArray(
 ): Promise<ParsedArray | undefined> {
   const root = rootOf(array);
   const found = await arrays.at(root);
-  if (found !== undefined) return (found as PlainArray | ShardedArray).array;
+  if (found !== undefined) return (found as PlainArray).array;
   const document = await arrays.document(root);
   return isArrayDocument(document) ? parseArray(document) : undefined;
 }

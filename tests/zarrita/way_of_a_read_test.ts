@@ -34,7 +34,7 @@ async function filesOf(task: () => Promise<unknown>): Promise<string[]> {
   }
 }
 
-Deno.test("zarr.get reads an inner chunk of a shard that was read before through ten files, those of the store included", async () => {
+Deno.test("zarr.get reads an inner chunk of a shard that was read before through eleven files, those of the store included", async () => {
   for (const parts of [[""], ["", ".index"]]) {
     const stored = new MemoryStore();
     const metadata = shardedMetadata({
@@ -56,7 +56,7 @@ Deno.test("zarr.get reads an inner chunk of a shard that was read before through
       assertEquals([...data as Iterable<unknown>], [7, 7]);
     });
     assert(files.includes("shards/shard_reader.ts"), files.join(", "));
-    assert(files.length <= 10, files.join(", "));
+    assert(files.length <= 11, files.join(", "));
   }
 });
 

@@ -3,7 +3,6 @@ import { inDocument } from "../../errors/mod.ts";
 import { runConcurrently } from "../../runtime/mod.ts";
 import type { ShardLayout } from "../../shards/mod.ts";
 import { describeStore, type Store, type StoreKey } from "../../stores/mod.ts";
-import { shardLevelsOf } from "../../zarrita/mod.ts";
 import { chunksOfShare, countInShare } from "../chunks_to_do.ts";
 import { documentKey, type Place, rootIn } from "../../hierarchy/mod.ts";
 import type { PlannedArray } from "../convert/convert_plan.ts";
@@ -13,6 +12,7 @@ import {
   coordinatesIn,
   elementForm,
   hasShards,
+  innermostChunks,
   rangeOf,
 } from "../../blocks/mod.ts";
 import { type BlockPlan, planBlocks } from "./plan_blocks.ts";
@@ -333,6 +333,6 @@ function assertReadable(
   inDocument(
     documentKey(place, path),
     describeStore(place.store),
-    () => shardLevelsOf(parsedArrayOf(source)),
+    () => innermostChunks(parsedArrayOf(source)),
   );
 }

@@ -7,9 +7,12 @@ import { type ChunkRows, chunkRows } from "../../codecs/mod.ts";
 import { describe } from "../../errors/mod.ts";
 import { namedCodecs } from "../../metadata/mod.ts";
 import { mapConcurrently } from "../../runtime/mod.ts";
-import type { Store, StoreOptions } from "../../stores/mod.ts";
-import { ShardedArray, shardLevelsOf } from "../../zarrita/mod.ts";
-import { changedError } from "../../blocks/mod.ts";
+import { backendOf, type Store, type StoreOptions } from "../../stores/mod.ts";
+import {
+  changedError,
+  EncodedChunks,
+  innermostChunks,
+} from "../../blocks/mod.ts";
 import { type ArrayEncoding, sourceEncodingOf } from "./recoding.ts";
 
 /** How many chunks that are stored one by one are read at the same time. */
@@ -30,7 +33,7 @@ export class SourceChunks {
   readonly objectGrid: readonly number[];
   readonly #chunks: ArrayChunks;
   readonly #stored: StoredChunks;
-  readonly #sharded: ShardedArray | undefined;
+  readonly #sharded: EncodedChunks | undefined;
   readonly #codecs: readonly string[];
 
   /**
@@ -46,11 +49,17 @@ export class SourceChunks {
   ) {
     const array = parsedArrayOf(chunks);
     this.encoding = sourceEncodingOf(chunks.metadata);
-    const levels = this.encoding.isSharded ? shardLevelsOf(array) : undefined;
     this.objectGrid = chunks.gridShape;
     this.#chunks = chunks;
     this.#stored = new StoredChunks(stored, chunks.gridShape);
-    this.#sharded = levels && new ShardedArray(store, root, array, levels);
+    this.#sharded = this.encoding.isSharded
+      ? new EncodedChunks(
+        backendOf(store),
+        root,
+        array,
+        innermostChunks(array),
+      )
+      : undefined;
     this.#codecs = namedCodecs(this.encoding.codecs).map(({ name }) => name);
   }
 
@@ -80,7 +89,7 @@ export class SourceChunks {
     options: StoreOptions,
   ): Promise<SourceChunk[][]> {
     if (this.#sharded !== undefined) {
-      const reads = await this.#sharded.readTogether(chunks, options);
+      const reads = await this.#sharded.read(chunks, options);
       return reads.map((read) =>
         read.map(({ place, bytes, rows }) => ({
           coordinates: chunks[place]!,
