@@ -573,7 +573,8 @@ export interface SetChunkOptions extends StoreOptions {
 
 /**
  * Returns the backend of whole chunks of an array over the one that holds the array: the
- * same one, unless chunks are stored in parts.
+ * same one, unless chunks are stored in parts. All keys that it reads and writes are those
+ * of chunks; it lists other keys, too.
  *
  * @param root The prefix of the array's keys, without a last `/`.
  */
@@ -590,7 +591,6 @@ export function chunksOf(
       key.startsWith(`${root}/`) &&
       array.coordinatesOf(key.slice(root.length + 1)) !== undefined,
   );
-  // Only a listing has other keys than those of chunks.
   return {
     ...partsBackend(backend, array.parts),
     ...list && { list },
