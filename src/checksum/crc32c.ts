@@ -177,6 +177,7 @@ export function joinCrc32c(
   second: number,
   secondLength: number,
 ): number {
+  if (first === 0) return second; // As before the first part of a chunk.
   return (multiply(first, powerOfBytes(secondLength)) ^ second) >>> 0;
 }
 

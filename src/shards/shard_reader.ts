@@ -430,7 +430,8 @@ class OpenShard {
     for (const [i, path] of paths.entries()) {
       results[i] = undefined;
       try {
-        extents[i] = await this.find(path);
+        const finding = this.find(path);
+        extents[i] = finding instanceof Promise ? await finding : finding;
       } catch (error) {
         if (!(error instanceof DamageError)) throw error;
         results[i] = error;

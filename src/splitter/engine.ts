@@ -1,24 +1,4 @@
-/**
- * The engine that splits or joins a chunk: `"native"` TypeScript, the `"wasm"`
- * module, or the faster of them, `"auto"`. The results are the same. Where the runtime
- * lacks SIMD or memory for the module, or may not compile it, `"native"` is used
- * instead of the others.
- *
- * @example
- * ```ts
- * import { ConcatParts, type EngineName, splitStream } from "@zarr-parts/zarr-parts";
- * import { assertEquals } from "@std/assert";
- *
- * const parts = new ConcatParts([{ keySuffix: "" }]);
- * for (const engine of ["native", "wasm", "auto"] satisfies EngineName[]) {
- *   const chunk = new Blob(["123456789"]).stream();
- *   const options = { engine, crc32c: "compute" } as const;
- *   const report = await splitStream(chunk, parts, () => new WritableStream(), options);
- *   assertEquals(report.crc32c, 0xe3069283);
- * }
- * ```
- */
-export type EngineName = "auto" | "native" | "wasm";
+import { crc32cByTables } from "../checksum/mod.ts";
 
 /** The lengths by which an engine cuts a chunk, in bytes. */
 export interface ChunkPlan {
@@ -61,3 +41,93 @@ export interface Engine {
 
 /** Starts an engine for a chunk. */
 export type OpenEngine = (plan: ChunkPlan) => Engine;
+
+/** Starts the engine in TypeScript. */
+export function openNative(plan: ChunkPlan): Engine {
+  return new NativeEngine(plan);
+}
+
+class NativeEngine implements Engine {
+  /** The sizes of the parts; infinite while a size is not known. */
+  readonly #sizes: number[];
+  readonly #lengths: number[];
+  readonly #cuts: number[];
+  readonly #checksums: number[];
+  readonly #tail: number;
+  readonly #end: number;
+  #received = 0;
+  #passed = 0;
+  /** The part to which the next bytes belong. */
+  #part = 0;
+  firstPart = 0;
+
+  constructor({ sizes, tail, end }: ChunkPlan) {
+    this.#sizes = [...sizes];
+    this.#lengths = sizes.map(() => 0);
+    this.#cuts = sizes.map(() => 0);
+    this.#checksums = sizes.map(() => 0);
+    this.#tail = tail;
+    this.#end = end;
+  }
+
+  windows(): Uint8Array[] {
+    return [];
+  }
+
+  take(length: number): void {
+    this.#received += length;
+    this.#cut(Math.min(Math.max(0, this.#received - this.#tail), this.#end));
+  }
+
+  endPart(): void {
+    this.#sizes[this.#part] = this.#lengths[this.#part]!;
+    this.#part++;
+  }
+
+  finish(): void {
+    let rest = this.#received;
+    for (const size of this.#sizes) if (size < Infinity) rest -= size;
+    const open = this.#sizes.indexOf(Infinity);
+    if (open >= 0) this.#sizes[open] = rest;
+    this.#cut(this.#received);
+  }
+
+  get lastPart(): number {
+    return this.#part;
+  }
+
+  cutLength(part: number): number {
+    return this.#cuts[part]!;
+  }
+
+  partLength(part: number): number {
+    return this.#lengths[part]!;
+  }
+
+  sum(part: number, bytes: Uint8Array): void {
+    this.#checksums[part] = crc32cByTables(bytes, this.#checksums[part]!);
+  }
+
+  checksums(): number[] {
+    return this.#checksums;
+  }
+
+  release(): void {}
+
+  /** Assigns the bytes that go on to their parts, up to an offset in the chunk. */
+  #cut(until: number): void {
+    let going = until - this.#passed;
+    this.#passed = until;
+    this.firstPart = this.#part;
+    this.#cuts[this.#part] = 0;
+    while (going > 0) {
+      const part = this.#part;
+      const length = this.#lengths[part]!;
+      const taken = Math.min(going, this.#sizes[part]! - length);
+      this.#cuts[part] = taken;
+      this.#lengths[part] = length + taken;
+      going -= taken;
+      if (going > 0) this.#part++;
+    }
+  }
+}

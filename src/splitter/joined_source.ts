@@ -8,11 +8,9 @@ import {
   type StoreOptions,
   writeAll,
 } from "../stores/mod.ts";
-import type { ByteSource } from "./byte_source.ts";
-import type { OpenEngine } from "./engine.ts";
-import { openNative } from "./native_engine.ts";
+import { type ByteSource, pump } from "./byte_source.ts";
+import { type OpenEngine, openNative } from "./engine.ts";
 import type { Part } from "./parts.ts";
-import { pump } from "./pump.ts";
 import { type Cut, Splitter } from "./splitter.ts";
 import {
   type Settings,

@@ -1,6 +1,5 @@
 /** Splitting and joining of bytes over streams and files, natively and in Wasm. Start at `streams.ts`. */
 export { type ByteSource, sourceOf } from "./byte_source.ts";
-export type { EngineName } from "./engine.ts";
 export { joinedStream } from "./joined_source.ts";
 export {
   assertChunkSize,
@@ -11,6 +10,7 @@ export {
 export { Splitter } from "./splitter.ts";
 export {
   type ConcatOptions,
+  type EngineName,
   type PartReport,
   settingsOf,
   type SplitOptions,

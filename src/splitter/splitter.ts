@@ -6,8 +6,12 @@ import {
 } from "../checksum/mod.ts";
 import { describe } from "../errors/mod.ts";
 import { copyBytes } from "../runtime/mod.ts";
-import type { ChunkPlan, Engine, OpenEngine } from "./engine.ts";
-import { openNative } from "./native_engine.ts";
+import {
+  type ChunkPlan,
+  type Engine,
+  type OpenEngine,
+  openNative,
+} from "./engine.ts";
 import { assertChunkSize, type Part } from "./parts.ts";
 import type { Settings, SplitReport } from "./stream_options.ts";
 import { Windows } from "./windows.ts";

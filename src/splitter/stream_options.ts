@@ -7,8 +7,29 @@ import {
   SIGNAL,
   TEXT,
 } from "../errors/mod.ts";
-import type { EngineName } from "./engine.ts";
 import { assertChunkSize, type ChunkSizes, type Part } from "./parts.ts";
+
+/**
+ * The engine that splits or joins a chunk: `"native"` TypeScript, the `"wasm"`
+ * module, or the faster of them, `"auto"`. The results are the same. Where the runtime
+ * lacks SIMD or memory for the module, or may not compile it, `"native"` is used
+ * instead of the others.
+ *
+ * @example
+ * ```ts
+ * import { ConcatParts, type EngineName, splitStream } from "@zarr-parts/zarr-parts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const parts = new ConcatParts([{ keySuffix: "" }]);
+ * for (const engine of ["native", "wasm", "auto"] satisfies EngineName[]) {
+ *   const chunk = new Blob(["123456789"]).stream();
+ *   const options = { engine, crc32c: "compute" } as const;
+ *   const report = await splitStream(chunk, parts, () => new WritableStream(), options);
+ *   assertEquals(report.crc32c, 0xe3069283);
+ * }
+ * ```
+ */
+export type EngineName = "auto" | "native" | "wasm";
 
 /**
  * Options of `splitStream`.

@@ -2,12 +2,9 @@ import { describe } from "../errors/mod.ts";
 import { rejectOnAbort } from "../runtime/mod.ts";
 import type { ByteReader, ByteWriter } from "../stores/mod.ts";
 import { PartSinks, sinkOf } from "./byte_sink.ts";
-import { type ByteSource, sourceOf } from "./byte_source.ts";
-import type { EngineName, OpenEngine } from "./engine.ts";
+import { type ByteSource, pump, sourceOf } from "./byte_source.ts";
 import { JoinedSource, streamOf } from "./joined_source.ts";
-import { openNative } from "./native_engine.ts";
 import { chunkSizes, type Part } from "./parts.ts";
-import { pump } from "./pump.ts";
 import { type Cut, Splitter } from "./splitter.ts";
 import {
   type ConcatOptions,
@@ -16,7 +13,7 @@ import {
   type SplitOptions,
   type SplitReport,
 } from "./stream_options.ts";
-import { openWasm } from "./wasm_engine.ts";
+import { openerOf } from "./wasm_engine.ts";
 
 /**
  * Splits a chunk of any length into its parts, in constant memory. If the length
@@ -232,20 +229,4 @@ async function split(
   } finally {
     pumping.settled.then(() => splitter.release());
   }
-}
-
-/**
- * Chooses the engine for a chunk.
- *
- * `"auto"` is `"wasm"` if a checksum is computed, and `"native"` if not. This holds
- * for every kind of source and sink: with a checksum, the module is 2.6 to 6 times as
- * fast. Without one, no engine reads the bytes: both take the same time within
- * 10 %, mostly in favour of `"native"`, which also needs no module to be compiled. The
- * figures are those of `deno task bench kinds`, in `bench/results/kinds.md`.
- *
- * @param hasChecksums Whether checksums are computed.
- */
-export function openerOf(name: EngineName, hasChecksums: boolean): OpenEngine {
-  const isWasm = name === "wasm" || name === "auto" && hasChecksums;
-  return isWasm ? openWasm : openNative;
 }

@@ -1,8 +1,29 @@
 import { compileModule } from "../checksum/mod.ts";
-import type { ChunkPlan, Engine } from "./engine.ts";
-import { openNative } from "./native_engine.ts";
+import {
+  type ChunkPlan,
+  type Engine,
+  type OpenEngine,
+  openNative,
+} from "./engine.ts";
 import { WASM_BINARY } from "./splitter_wasm.ts";
+import type { EngineName } from "./stream_options.ts";
 import { WINDOW_COUNT, WINDOW_LENGTH } from "./windows.ts";
+
+/**
+ * Chooses the engine for a chunk.
+ *
+ * `"auto"` is `"wasm"` if a checksum is computed, and `"native"` if not. This holds
+ * for every kind of source and sink: with a checksum, the module is 2.6 to 6 times as
+ * fast. Without one, no engine reads the bytes: both take the same time within
+ * 10 %, mostly in favour of `"native"`, which also needs no module to be compiled. The
+ * figures are those of `deno task bench kinds`, in `bench/results/kinds.md`.
+ *
+ * @param hasChecksums Whether checksums are computed.
+ */
+export function openerOf(name: EngineName, hasChecksums: boolean): OpenEngine {
+  const isWasm = name === "wasm" || name === "auto" && hasChecksums;
+  return isWasm ? openWasm : openNative;
+}
 
 /** Starts the engine in Wasm, or the one in TypeScript where the module cannot be used. */
 export function openWasm(plan: ChunkPlan): Engine {

@@ -1,8 +1,11 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { PartSizeError, type SplitOptions } from "../../mod.ts";
-import type { ChunkPlan, OpenEngine } from "../../src/splitter/engine.ts";
-import { openNative } from "../../src/splitter/native_engine.ts";
+import {
+  type ChunkPlan,
+  type OpenEngine,
+  openNative,
+} from "../../src/splitter/engine.ts";
 import { chunkSizes } from "../../src/splitter/parts.ts";
 import { type Cut, Splitter } from "../../src/splitter/splitter.ts";
 import { settingsOf } from "../../src/splitter/stream_options.ts";
