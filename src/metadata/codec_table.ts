@@ -1,7 +1,7 @@
 /** The kinds of codecs, by their input and output. */
 export type CodecKind = "array_to_array" | "array_to_bytes" | "bytes_to_bytes";
 
-/** A codec, as `docs/codecs.md` lists it. */
+/** A codec, as `docs/threads-and-codecs.md` lists it. */
 export interface KnownCodec {
   /** The name in metadata; with `*`, the codec has it with and without `numcodecs.`. */
   readonly name: string;

@@ -13,7 +13,7 @@ interface Listed {
 
 /** The codecs in a table of the guide. */
 function listed(guide: string, heading: string): Map<string, Listed> {
-  const section = guide.split(`## ${heading}\n`)[1]!.split("\n## ")[0]!;
+  const section = guide.split(`### ${heading}\n`)[1]!.split("\n##")[0]!;
   const codecs = new Map<string, Listed>();
   for (const row of section.matchAll(/^\| (`.*?) +\|(.*)\|$/gm)) {
     const [, written, by] = row[2]!.split("|").map((cell) => cell.trim());
@@ -32,7 +32,7 @@ function listed(guide: string, heading: string): Map<string, Listed> {
 
 Deno.test("the guide lists the codecs of the table", async () => {
   const guide = await Deno.readTextFile(
-    new URL("../../docs/codecs.md", import.meta.url),
+    new URL("../../docs/threads-and-codecs.md", import.meta.url),
   );
   const headings: Readonly<Record<CodecKind, string>> = {
     bytes_to_bytes: "From bytes to bytes",

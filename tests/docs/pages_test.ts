@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { dirname, join } from "node:path";
 import config from "../../deno.json" with { type: "json" };
+import { commandReference } from "../../tools/build_command_reference.ts";
 import { codeBlocksOf, pathOf, readPages } from "./pages.ts";
 
 const PAGES = await readPages();
@@ -67,25 +68,32 @@ Deno.test("commands of the documentation name tasks and files that exist", async
   for (const file of files) await Deno.stat(pathOf(file));
 });
 
-const TEXT = await Deno.readTextFile(pathOf("CONTRIBUTING.md"));
-
 /** The names in the first column of the table under a heading. */
-function firstColumn(heading: string): string[] {
-  const section = TEXT.split(/^#+ /m).find((text) => text.startsWith(heading))!;
-  const cells = section.matchAll(/^\| `([^`]+)` +\|/gm);
-  return Array.from(cells, ([, name]) => name!);
+async function firstColumn(page: string, heading: string): Promise<string[]> {
+  const text = await Deno.readTextFile(pathOf(page));
+  const section = text.split(/^#+ /m).find((text) => text.startsWith(heading))!;
+  const cells = section.matchAll(/^\| ([^|]+?) +\|/gm);
+  return Array.from(cells, ([, cell]) => cell!.matchAll(/`([^`]+)`/g))
+    .flatMap((names) => Array.from(names, ([, name]) => name!));
 }
 
-Deno.test("CONTRIBUTING gives a reason for every dependency", () => {
+Deno.test("the decisions give a reason for every dependency", async () => {
   const packages = Object.keys(config.imports)
     .map((name) => name.match(/^(@[^/]+\/)?[^/]+/)![0]);
-  const expected = [...new Set(packages)].sort();
-  assertEquals(firstColumn("Dependencies").sort(), expected);
+  const bundlers = ["rolldown", "eventemitter3"];
+  const expected = [...new Set([...packages, ...bundlers])].sort();
+  const found = await firstColumn("docs/decisions.md", "Libraries");
+  assertEquals(found.sort(), expected);
 });
 
-Deno.test("CONTRIBUTING describes every task", () => {
+Deno.test("CONTRIBUTING describes every task", async () => {
   assertEquals(
-    firstColumn("Working").sort(),
+    (await firstColumn("CONTRIBUTING.md", "Working")).sort(),
     Object.keys(config.tasks).map((task) => `deno task ${task}`).sort(),
   );
+});
+
+Deno.test("the reference of the command line is made from its help", async () => {
+  const page = await Deno.readTextFile(pathOf("docs/command-line.md"));
+  assertEquals(page, await commandReference(), "Run: deno task build");
 });

@@ -1,15 +1,13 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { convert } from "../../jobs.ts";
-import { FileSystemStore } from "../../mod.ts";
-import { runDemo } from "../../tools/demo/run_demo.ts";
+import { copy } from "@std/fs/copy";
 import { cliCommand } from "../cli/run_cli.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { codeBlocksOf, pathOf, readPages } from "./pages.ts";
 
 /** Commands that other tests run, or that need a registry. */
 const NOT_HERE =
-  /^(npx -y deno@\S+ task (demo|test)\b|npx zarr-parts |npm install |deno add |(deno run|\w+=\S+ deno serve) .* examples\/)/;
-const CLI = /^(zarr-parts|npx -y deno@\S+ task cli) /;
+  /^(npx -y deno@\S+ task (demo|test)\b|alias |npm install |deno add |\w+=\S+ deno serve .* examples\/)/;
+const CLI = /^zarr-parts /;
 
 /** The commands of the README, without comments. */
 async function readCommands(): Promise<string[]> {
@@ -21,18 +19,11 @@ async function readCommands(): Promise<string[]> {
     .map((line) => line.replace(/(^| +)#.*/, "").trim()).filter(Boolean);
 }
 
-/** Makes a folder such as a clone after the demo, with data of a user. */
+/** Makes a folder with the files of a clone that commands name. */
 async function makeClone(folder: string): Promise<void> {
-  const dem = pathOf("tests/fixtures/dem.zarr");
-  await runDemo(dem, `${folder}/demo-output`);
-  for (const copy of ["tests/fixtures/dem.zarr", "data.zarr"]) {
-    const target = new FileSystemStore(`${folder}/${copy}`);
-    await convert(new FileSystemStore(dem), target);
-  }
-  await Deno.mkdir(`${folder}/survey`);
-  for (const place of ["row0_column0", "row0_column1", "row1_column0"]) {
-    const tiff = pathOf(`tests/fixtures/tiffs/${place}.tif`);
-    await Deno.copyFile(tiff, `${folder}/survey/${place}.tif`);
+  for (const name of ["dem.zarr", "tiffs"]) {
+    const path = `tests/fixtures/${name}`;
+    await copy(pathOf(path), `${folder}/${path}`);
   }
 }
 
@@ -44,6 +35,7 @@ Deno.test({
       .filter((line) => !NOT_HERE.test(line));
     assert(commands.length > 5, `Found only ${commands.length} commands`);
     await inTempDir(async (folder) => {
+      await Deno.mkdir(`${folder}/tests/fixtures`, { recursive: true });
       await makeClone(folder);
       const program = cliCommand([]).map((word) => `'${word}'`).join(" ");
       for (const command of commands) {

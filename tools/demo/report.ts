@@ -59,7 +59,7 @@ What to try: zarr-parts with an array of yours. In this folder, the command is
   npx -y deno@2.9.6 task cli --help
 
 What to read: ${shown("README.md")}, ${shown("docs/command-line.md")}, ${
-    shown("docs/tiff.md")
+    shown("docs/tiff-and-zip.md")
   }
 `;
 }
