@@ -142,18 +142,6 @@ export function temporaryPath(folder: string): string {
 /** The name of the file that the run of a conversion in place locks, in the folder of the node. */
 export const IN_PLACE_LOCK: string = `${TEMPORARY}in-place`;
 
-const PROBE = `${TEMPORARY}probe-`;
-
-/** A new name for a probe: a value that a program stores to find out what the store can do, and removes at once. */
-export function probeName(): string {
-  return PROBE + crypto.randomUUID();
-}
-
-/** Whether the name of a temporary value is that of a probe. */
-export function isProbe(name: string): boolean {
-  return name.startsWith(PROBE);
-}
-
 const JOURNAL = `${TEMPORARY}journal-`;
 const VALUE = `${TEMPORARY}value-`;
 /** The longest name of a chunk, in characters, that is in the name of its lock as a whole. */

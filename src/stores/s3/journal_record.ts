@@ -62,10 +62,8 @@ export function sourcesOf(record: JournalRecord): StoreKey[] {
   );
 }
 
-/** The version of the format. */
+/** The version of the format. Version 2, in which no `base` is `null`, is read, too. */
 const VERSION = 3;
-/** The versions that can be read: in version 2, no `base` is `null`. */
-const VERSIONS: readonly unknown[] = [2, VERSION];
 
 /**
  * Encodes a record. Its keys are relative to the journal, so that stores with other
@@ -76,11 +74,15 @@ const VERSIONS: readonly unknown[] = [2, VERSION];
 export function encodeRecord(record: JournalRecord, key: StoreKey): Uint8Array {
   const { folder } = splitPath(key);
   const text = JSON.stringify(
-    { journal: VERSION, ...record },
-    (name, value) =>
-      name === "key" || name === "from" ? relativeKey(folder, value) : value,
+    { ...record, journal: VERSION },
+    (name, value) => isKey(name) ? relativeKey(folder, value) : value,
   );
   return new TextEncoder().encode(text);
+}
+
+/** Whether the value of a member is a key. */
+function isKey(name: string): boolean {
+  return name === "key" || name === "from";
 }
 
 /**
@@ -94,84 +96,66 @@ export function parseRecord(
   key: StoreKey,
 ): JournalRecord | undefined {
   const { folder } = splitPath(key);
+  const resolve = (name: string, value: unknown) =>
+    isKey(name) && typeof value === "string"
+      ? resolveKey(folder, value)
+      : value;
   try {
-    const document: unknown = JSON.parse(new TextDecoder().decode(bytes));
-    return new Fields(document, folder).record();
+    const document = JSON.parse(new TextDecoder().decode(bytes), resolve);
+    return isRecord(document) ? document : undefined;
   } catch (error) {
-    const isOther = error instanceof SyntaxError ||
-      error instanceof MalformedError;
-    if (isOther) return undefined;
+    if (error instanceof SyntaxError) return undefined;
     throw error;
   }
 }
 
-class MalformedError extends Error {}
+type Check = (value: unknown) => boolean;
 
-/** The members of an object in a journal. */
-class Fields {
-  readonly #fields: Readonly<Record<string, unknown>>;
-  readonly #folder: string;
+const isText: Check = (value) => typeof value === "string";
 
-  constructor(value: unknown, folder: string) {
-    if (typeof value !== "object" || value === null) throw new MalformedError();
-    this.#fields = value as Record<string, unknown>;
-    this.#folder = folder;
-  }
+const either = (...checks: readonly Check[]): Check => (value) =>
+  checks.some((check) => check(value));
 
-  record(): JournalRecord {
-    const { journal, isIdle, removed, base } = this.#fields;
-    if (!VERSIONS.includes(journal)) throw new MalformedError();
-    const common = { generation: this.#text("generation"), key: this.#key() };
-    if (isIdle === true) return { ...common, isIdle };
-    if (removed !== undefined) {
-      const objects = this.#list("removed", (object) => ({
-        key: object.#key(),
-        tag: object.#text("tag"),
-        etag: "etag" in object.#fields ? object.#text("etag") : undefined,
-      }));
-      return { ...common, removed: objects };
-    }
-    return {
-      ...common,
-      base: base === null ? null : this.#text("base"),
-      first: new Fields(this.#fields.first, this.#folder).#upload(),
-      others: this.#list("others", (upload) => ({
-        ...upload.#upload(),
-        source: new Fields(upload.#fields.source, this.#folder).#source(),
-      })),
-    };
-  }
+const listOf = (isItem: Check): Check => (value) =>
+  Array.isArray(value) && value.every(isItem);
 
-  #upload(): PreparedUpload {
-    const pieces = this.#list("pieces", (piece) => piece.#piece());
-    return { key: this.#key(), id: this.#text("id"), pieces };
-  }
+const objectOf = (members: Readonly<Record<string, Check>>): Check => (value) =>
+  Object(value) === value &&
+  Object.entries(members).every(([name, check]) =>
+    check((value as Record<string, unknown>)[name])
+  );
 
-  #piece(): StoredPiece {
-    const { number } = this.#fields;
-    if (typeof number !== "number") throw new MalformedError();
-    return { number, etag: this.#text("etag") };
-  }
+const UPLOAD = {
+  key: isText,
+  id: isText,
+  pieces: listOf(objectOf({ number: Number.isInteger, etag: isText })),
+};
 
-  #source(): Source {
-    return "from" in this.#fields
-      ? { from: this.#key("from") }
-      : { base64: this.#text("base64") };
-  }
+const isSource = either(
+  objectOf({ base64: isText }),
+  objectOf({ from: isText }),
+);
 
-  #text(name: string): string {
-    const value = this.#fields[name];
-    if (typeof value !== "string") throw new MalformedError();
-    return value;
-  }
+const isRemoved = objectOf({
+  key: isText,
+  tag: isText,
+  etag: (value) => value === undefined || isText(value),
+});
 
-  #key(name = "key"): StoreKey {
-    return resolveKey(this.#folder, this.#text(name)) as StoreKey;
-  }
-
-  #list<T>(name: string, parse: (item: Fields) => T): T[] {
-    const value = this.#fields[name];
-    if (!Array.isArray(value)) throw new MalformedError();
-    return value.map((item) => parse(new Fields(item, this.#folder)));
-  }
-}
+/** Whether a document is a record of one of the three kinds. */
+const isRecord = either(...[
+  { isIdle: (value: unknown) => value === true },
+  { removed: listOf(isRemoved) },
+  {
+    base: (value: unknown) => value === null || isText(value),
+    first: objectOf(UPLOAD),
+    others: listOf(objectOf({ ...UPLOAD, source: isSource })),
+  },
+].map((members) =>
+  objectOf({
+    journal: (value) => value === 2 || value === VERSION,
+    generation: isText,
+    key: isText,
+    ...members,
+  })
+));

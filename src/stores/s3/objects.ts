@@ -1,3 +1,4 @@
+import { UnfinishedWriteError } from "../../errors/mod.ts";
 import type {
   HttpClient,
   HttpResponse,
@@ -7,15 +8,11 @@ import type {
 import { StatusError, xmlText } from "../http/http_failures.ts";
 import { GENERATION_HEADER } from "../http/http_snapshot.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
-import { probeName } from "../store_key.ts";
+import { temporaryPath } from "../store_key.ts";
 import { type Bucket, encodeText } from "./bucket.ts";
 
-/** Thrown if an object is not the one that a condition names. */
-export class ConflictError extends Error {
-  constructor(key: StoreKey) {
-    super(`Another program has changed ${JSON.stringify(key)} meanwhile`);
-  }
-}
+/** Thrown if an object is not the one that a condition names. Nothing has changed: the operation may be repeated. */
+export class ConflictError extends UnfinishedWriteError {}
 
 /** The answer to a request, whose body has been read. */
 interface Answer {
@@ -236,25 +233,12 @@ export interface Conditions {
 const OTHER = { "if-match": '"00000000000000000000000000000000"' };
 const NEW = { "if-none-match": "*" };
 
-/** The most probes: `recover` of another program may remove the object of one. */
-const MOST_PROBES = 2;
-
 /** Finds out which conditions a service heeds, by an object that is removed again. */
 export async function probeConditions(
   requests: HttpClient,
   options: StoreOptions = {},
 ): Promise<Conditions> {
-  for (let probes = 1;; probes++) {
-    const found = await probeOnce(requests, options);
-    if (found.put && found.delete || probes === MOST_PROBES) return found;
-  }
-}
-
-async function probeOnce(
-  requests: HttpClient,
-  options: StoreOptions,
-): Promise<Conditions> {
-  const key: StoreKey = `/${probeName()}`;
+  const key = temporaryPath("") as StoreKey;
   const isRefused = (request: Promise<unknown>) =>
     request.then(() => false, (error) => {
       if (error instanceof ConflictError) return true;

@@ -295,9 +295,9 @@ export async function repeatOnConflict(
     try {
       return await run(runs);
     } catch (error) {
-      const isRepeated = error instanceof ConflictError && options;
+      const isRepeated = error instanceof ConflictError && options &&
+        runs < MOST_RUNS;
       if (!isRepeated) throw error;
-      if (runs === MOST_RUNS) throw new UnfinishedWriteError(name);
     }
     const longest = Math.min(FIRST_PAUSE * 2 ** (runs - 1), LONGEST_PAUSE);
     await pause(longest * Math.random(), options.signal);

@@ -6,7 +6,6 @@ import type { RecoverOptions, Recovery } from "../recover.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
 import {
   isJournal,
-  isProbe,
   isTemporary,
   journalName,
   splitPath,
@@ -422,7 +421,8 @@ async function isAsExpected(
 
 /**
  * The age in milliseconds from which temporary objects are removed that no journal names:
- * earlier releases keep the bytes of a chunk in such objects while it is stored.
+ * those that tell which conditions a service heeds, and those in which earlier releases keep
+ * the bytes of a chunk while it is stored.
  */
 const OLD = 24 * 60 * 60 * 1000;
 
@@ -475,10 +475,8 @@ export async function recoverBucket(
       }`,
     );
   }
-  // A program whose probe is removed probes the bucket again.
   const left = others.filter(({ key, modified }) =>
-    (isProbe(splitPath(key).name) || modified < Date.now() - OLD) &&
-    !needed.has(key)
+    modified < Date.now() - OLD && !needed.has(key)
   );
   if (!dryRun) {
     for (const { key } of left) await deleteObject(objects, key, {}, options);

@@ -647,7 +647,7 @@ Deno.test("recover removes what killed programs have left in a bucket, unless it
       metadata: {},
       modified: new Date(Date.now() - age * 3_600_000).toISOString(),
     });
-  put(".zarr-parts-tmp-probe-1", 0);
+  put(".zarr-parts-tmp-probe-1", 25);
   put("c/.zarr-parts-tmp-1", 23);
   put("c/.zarr-parts-tmp-2", 25);
   put("c/0", 1000);

@@ -322,26 +322,6 @@ Deno.test("S3Store asks once for the conditions that a service heeds", async () 
   assertEquals(requests.length, 6 + 3 * 11);
 });
 
-Deno.test("S3Store asks again for the conditions of a service if recover removes its probe", async () => {
-  for (const steps of [1, 2, 3, 4, 5]) {
-    const bucket = new SimulatedBucket();
-    let requests = 0;
-    const store = new S3Store("s3://bucket", {
-      endpoint: "https://example.org",
-      async fetch(request) {
-        const isNext = ++requests === steps;
-        for (const key of isNext ? bucket.objects.keys() : []) {
-          if (key.includes("probe")) bucket.objects.delete(key);
-        }
-        return bucket.answer(request, await request.bytes());
-      },
-    });
-    await new Chunk(store).write(1);
-    await new Chunk(store).delete();
-    assertEquals(bucket.objects.size, 0);
-  }
-});
-
 Deno.test("S3Store reads objects that other programs have stored, unless two tags differ", async () => {
   using _timers = shortTimers();
   const { store, requests, bucket } = open({}, {}, "");
