@@ -1,6 +1,6 @@
 import type { StoreKey } from "../store.ts";
 import { relativeKey, resolveKey, splitPath } from "../store_key.ts";
-import type { PreparedUpload, StoredPiece } from "./uploads.ts";
+import type { PreparedUpload } from "./uploads.ts";
 
 /** Where the bytes of an object are kept until its upload is complete: in the journal, or in journals of earlier releases in another object. */
 export type Source =

@@ -112,9 +112,9 @@ export class PendingObjects implements PendingValues {
     upload: Upload,
     check?: (values: Snapshot) => Promise<void>,
   ): Promise<void> {
-    const { bucket, keys, name, base, options } = this.#target;
+    const { bucket, keys, base, options } = this.#target;
     const [key] = keys as [StoreKey];
-    await repeatOnConflict(name, check ? options : undefined, async () => {
+    await repeatOnConflict(check ? options : undefined, async () => {
       const { tags, observe } = new TagNotes();
       if (check) {
         const alone = { ...options, ...ALONE, observe };
@@ -283,10 +283,9 @@ const LONGEST_PAUSE = 1000;
  * buckets have no locks.
  *
  * @param options None if the change is not to be repeated.
- * @throws {UnfinishedWriteError} If others have changed the objects in each run.
+ * @throws {ConflictError} If others have changed the objects in each run.
  */
 export async function repeatOnConflict(
-  name: StoreKey,
   options: StoreOptions | undefined,
   run: (runs: number) => Promise<void>,
 ): Promise<void> {

@@ -181,7 +181,7 @@ export class S3Store extends BaseWritableStore {
     };
     await this.#locks.write(
       name,
-      () => repeatOnConflict(name, options, run),
+      () => repeatOnConflict(options, run),
       signal ? { signal } : {},
     );
   }
