@@ -7,6 +7,7 @@ export {
   channelsOf,
   defaultPlaneOf,
   type ImageChannel,
+  imagesOf,
   labelsOf,
   type Multiscale,
   type MultiscaleLevel,

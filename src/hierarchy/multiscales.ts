@@ -45,6 +45,8 @@ export interface MultiscaleLevel {
   readonly path: string | undefined;
   /** The pixel sizes along all dimensions, or along those of rows and columns. */
   readonly scale: readonly number[] | undefined;
+  /** The coordinates of the first element along all dimensions. */
+  readonly translation?: readonly number[] | undefined;
 }
 
 /** A channel of an image, as OME-Zarr has it in `omero`. */
@@ -69,13 +71,10 @@ export function multiscalesOf(
   attributes: Members,
   group: string,
 ): Multiscale[] {
-  const found: Multiscale[] = [];
-  const { ome } = attributes;
-  if (isMembers(ome)) {
-    found.push(...datasetsOf(ome, group, nameWithVersion(ome.version)));
-  }
-  found.push(...datasetsOf(attributes, group));
-  found.push(...layoutOf(attributes, group));
+  const found = [
+    ...imagesOf(attributes, group),
+    ...layoutOf(attributes, group),
+  ];
   const different: Multiscale[] = [];
   for (const each of found) {
     const same = different.findIndex((other) => hasSameLevels(other, each));
@@ -83,6 +82,17 @@ export function multiscalesOf(
     else different[same] = joined(different[same]!, each);
   }
   return different.slice(0, MOST_LISTS);
+}
+
+/** Reads the images of OME-Zarr and ndpyramid in the attributes of a group, as `multiscalesOf` does. */
+export function imagesOf(attributes: Members, group: string): Multiscale[] {
+  const { ome } = attributes;
+  return [
+    ...isMembers(ome)
+      ? datasetsOf(ome, group, nameWithVersion(ome.version))
+      : [],
+    ...datasetsOf(attributes, group),
+  ];
 }
 
 /** The channels in the attributes of an image; empty if there are none. */
@@ -165,10 +175,11 @@ function datasetsOf(
         levelOf(
           dataset.path,
           group,
-          product(
-            scaleIn(dataset.coordinateTransformations),
-            scaleIn(image.coordinateTransformations),
-          ),
+          // Those of an image follow those of each level.
+          stepsOf([
+            ...listOf(dataset.coordinateTransformations),
+            ...listOf(image.coordinateTransformations),
+          ]),
         )
       ),
       more: Math.max(0, datasets.length - MOST_LEVELS),
@@ -189,7 +200,9 @@ function layoutOf(attributes: Members, group: string): Multiscale[] {
     method: textIn(multiscales.resampling_method),
     projection: textIn(attributes["proj:code"]),
     levels: layout.slice(0, MOST_LEVELS).map((level) =>
-      levelOf(level.asset, group, pixelSizes(level["spatial:transform"]))
+      levelOf(level.asset, group, {
+        scale: pixelSizes(level["spatial:transform"]),
+      })
     ),
     more: Math.max(0, layout.length - MOST_LEVELS),
   }];
@@ -206,7 +219,7 @@ export function pixelSizes(transform: unknown): number[] | undefined {
 function levelOf(
   name: unknown,
   group: string,
-  scale: number[] | undefined,
+  steps: Pick<MultiscaleLevel, "scale" | "translation">,
 ): MultiscaleLevel {
   const path = typeof name === "string" ? resolvePath(group, name) : undefined;
   const prefix = group === "" ? "" : `${group}/`;
@@ -215,7 +228,7 @@ function levelOf(
   return {
     name: textIn(name) ?? "without a path",
     path: isBelow ? path : undefined,
-    scale,
+    ...steps,
   };
 }
 
@@ -228,22 +241,31 @@ function axisOf(axis: unknown): MultiscaleAxis {
   return { name: textIn(name) ?? "?", type: textIn(type), unit: textIn(unit) };
 }
 
-/** The numbers of the first scale in a list of transformations. */
-function scaleIn(transformations: unknown): number[] | undefined {
-  for (const each of listOf(transformations)) {
-    if (!isMembers(each) || each.type !== "scale") continue;
-    const numbers = listOf(each.scale).slice(0, MOST_LEVELS).map(numberIn);
-    if (!numbers.includes(undefined)) return numbers as number[];
+/** The scale and the translation that transformations make one after another. */
+function stepsOf(
+  transformations: readonly unknown[],
+): Pick<MultiscaleLevel, "scale" | "translation"> {
+  let scale: number[] | undefined;
+  let translation: number[] | undefined;
+  for (const each of transformations.filter(isMembers)) {
+    const isScale = each.type === "scale";
+    const given = isScale
+      ? each.scale
+      : each.type === "translation"
+      ? each.translation
+      : undefined;
+    const numbers = listOf(given).slice(0, MOST_LEVELS).map(numberIn);
+    if (numbers.length === 0 || numbers.includes(undefined)) continue;
+    const steps = numbers as number[];
+    if (isScale) {
+      translation = translation?.map((first, i) => first * (steps[i] ?? 1));
+      scale = scale?.map((step, i) => step * (steps[i] ?? 1)) ?? steps;
+    } else {
+      translation = translation?.map((first, i) => first + (steps[i] ?? 0)) ??
+        steps;
+    }
   }
-  return undefined;
-}
-
-function product(
-  one: number[] | undefined,
-  other: number[] | undefined,
-): number[] | undefined {
-  if (one === undefined || other === undefined) return one ?? other;
-  return one.map((factor, i) => factor * (other[i] ?? 1));
+  return { scale, translation };
 }
 
 function hasSameLevels(one: Multiscale, other: Multiscale): boolean {

@@ -1,5 +1,6 @@
 import { ArrayChunks, arrayRoot, readDocument } from "../arrays/mod.ts";
 import { checkOptions, MetadataError, SIGNAL } from "../errors/mod.ts";
+import { imagesOf } from "../hierarchy/mod.ts";
 import {
   type ArrayMetadata,
   isMembers,
@@ -27,10 +28,14 @@ import {
   type GeoKeys,
   geoKeysOf,
 } from "./georeference.ts";
-import { channelOf, imageOf, numbersOf } from "./ome_attributes.ts";
 import { isOmeType } from "./ome_xml.ts";
 import { type Axes, axesOf, parseDataType } from "./tiff_array.ts";
-import { BANDS, type OmeImage, type TiffOptions } from "./tiff_options.ts";
+import {
+  BANDS,
+  type OmeChannel,
+  type OmeImage,
+  type TiffOptions,
+} from "./tiff_options.ts";
 import { readValueAttributes } from "./value_attributes.ts";
 
 /**
@@ -449,24 +454,63 @@ async function omeOf(
     group = groupOf(group)
   ) {
     const attributes = await nodes.attributes(group);
-    const below = group === "" ? path : path.slice(group.length + 1);
-    // Since version 0.5, all is in one attribute.
-    const ome = isMembers(attributes.ome) ? attributes.ome : attributes;
-    const { multiscales, omero } = ome;
-    if (!Array.isArray(multiscales)) continue;
-    const image = imageOf(multiscales, below, metadata.shape.length);
+    const image = omeImage(attributes, group, path, metadata.shape.length);
     if (image === undefined) continue;
     const isPicture = image.axes[axes.y] === "y" &&
       image.axes[axes.x] === "x" &&
       (axes.bands === undefined || image.axes[axes.bands] === "c") &&
       new Set(image.axes).size === image.axes.length &&
       image.axes.every((name) => "tczyx".includes(name));
-    if (!isPicture) return undefined;
+    return isPicture ? image : undefined;
+  }
+  return undefined;
+}
+
+/** The names of axes that OME-XML has, by their types in OME-Zarr. */
+const OME_AXES: Readonly<Record<string, string>> = { time: "t", channel: "c" };
+
+/** The image of a group that has an array as a level; `undefined` if none has. */
+function omeImage(
+  attributes: Members,
+  group: string,
+  path: string,
+  rank: number,
+): OmeImage | undefined {
+  for (const { name, axes, levels } of imagesOf(attributes, group)) {
+    const level = levels.find((level) => level.path === path);
+    // Before version 0.3, all arrays had the same five dimensions.
+    const isOld = axes.length === 0 && rank === 5;
+    if (level === undefined || !isOld && axes.length !== rank) continue;
+    const { scale, translation } = level;
+    const { omero } = isMembers(attributes.ome) ? attributes.ome : attributes;
     const { channels } = isMembers(omero) ? omero : {};
     return {
-      ...image,
-      ...Array.isArray(channels) && { channels: channels.map(channelOf) },
+      axes: isOld
+        ? ["t", "c", "z", "y", "x"]
+        : axes.map(({ name, type = "" }) =>
+          (OME_AXES[type] ?? name).toLowerCase()
+        ),
+      ...name !== undefined && { name },
+      scale: numbersOf(scale, rank) ?? new Array(rank).fill(1),
+      translation: numbersOf(translation, rank) ?? new Array(rank).fill(0),
+      units: isOld ? new Array(rank) : axes.map(({ unit }) => unit),
+      ...Array.isArray(channels) && { channels: channels.map(omeChannel) },
     };
   }
   return undefined;
+}
+
+function omeChannel(channel: unknown): OmeChannel {
+  const { label, color } = isMembers(channel) ? channel : {};
+  return {
+    ...typeof label === "string" && { label },
+    ...typeof color === "string" && { color },
+  };
+}
+
+/** The first members of a list, if they are numbers. */
+function numbersOf(value: unknown, count: number): number[] | undefined {
+  const isList = Array.isArray(value) && value.length >= count &&
+    value.slice(0, count).every((each) => Number.isFinite(each));
+  return isList ? value.slice(0, count) : undefined;
 }
