@@ -37,59 +37,51 @@ function nameOfType({ kind, bits }: TiffDataType): string | undefined {
   return TYPES[`${kind}${bits}`];
 }
 
+/** The symbols of the prefixes that OME-Zarr allows before units. */
+const PREFIXES = {
+  yotta: "Y",
+  zetta: "Z",
+  exa: "E",
+  peta: "P",
+  tera: "T",
+  giga: "G",
+  mega: "M",
+  kilo: "k",
+  hecto: "h",
+  deci: "d",
+  centi: "c",
+  milli: "m",
+  micro: "µ",
+  nano: "n",
+  pico: "p",
+  femto: "f",
+  atto: "a",
+  zepto: "z",
+  yocto: "y",
+};
+
+/** The symbols of a unit, with and without prefixes, by their names. */
+function withPrefixes(name: string, symbol: string): Record<string, string> {
+  const prefixed = Object.entries(PREFIXES)
+    .map(([prefix, short]) => [prefix + name, short + symbol]);
+  return { [name]: symbol, ...Object.fromEntries(prefixed) };
+}
+
 /** The symbols of units in OME-XML, by their names in OME-Zarr. Both sets are closed. */
 export const LENGTHS: Readonly<Record<string, string>> = {
+  .../* @__PURE__ */ withPrefixes("meter", "m"),
   angstrom: "Å",
-  attometer: "am",
-  centimeter: "cm",
-  decimeter: "dm",
-  exameter: "Em",
-  femtometer: "fm",
   foot: "ft",
-  gigameter: "Gm",
-  hectometer: "hm",
   inch: "in",
-  kilometer: "km",
-  megameter: "Mm",
-  meter: "m",
-  micrometer: "µm",
   mile: "mi",
-  millimeter: "mm",
-  nanometer: "nm",
   parsec: "pc",
-  petameter: "Pm",
-  picometer: "pm",
-  terameter: "Tm",
   yard: "yd",
-  yoctometer: "ym",
-  yottameter: "Ym",
-  zeptometer: "zm",
-  zettameter: "Zm",
 };
 export const TIMES: Readonly<Record<string, string>> = {
-  attosecond: "as",
-  centisecond: "cs",
+  .../* @__PURE__ */ withPrefixes("second", "s"),
   day: "d",
-  decisecond: "ds",
-  exasecond: "Es",
-  femtosecond: "fs",
-  gigasecond: "Gs",
-  hectosecond: "hs",
   hour: "h",
-  kilosecond: "ks",
-  megasecond: "Ms",
-  microsecond: "µs",
-  millisecond: "ms",
   minute: "min",
-  nanosecond: "ns",
-  petasecond: "Ps",
-  picosecond: "ps",
-  second: "s",
-  terasecond: "Ts",
-  yoctosecond: "ys",
-  yottasecond: "Ys",
-  zeptosecond: "zs",
-  zettasecond: "Zs",
 };
 
 /**

@@ -112,20 +112,27 @@ export async function readTiff(
       );
     }
   }
-  const overviews = new Overviews(pages);
+  const overviews = overviewsOf(pages);
   return {
     notes,
     overviews: selected.reduce(
-      (least, picture) => Math.min(least, overviews.of(picture).length),
+      (least, page) => Math.min(least, overviews(page).length),
       MOST_OVERVIEWS,
     ),
     picture: pictureOf(selected),
     series,
     hasSeries: series === undefined && selected.length > 1 && hasSeries(pages),
     shardOf: (overview = 0) => {
-      const shown = selected.map((picture) =>
-        overview === 0 ? picture : overviews.at(picture, overview, name)
-      );
+      const shown = selected.map((page) => {
+        if (overview === 0) return page;
+        const own = overviews(page);
+        if (overview <= own.length) return own[overview - 1]!;
+        throw new RangeError(
+          `${name} has no overview ${overview} of page ${
+            pages.indexOf(page)
+          }, since it has ${own.length}`,
+        );
+      });
       return series === undefined
         ? shardOf(shown, name, key)
         : seriesShardOf(shown, series.series, name, key);
@@ -235,99 +242,70 @@ function picturesOf(pages: readonly TiffPage[]): TiffPage[] {
   return pictures.length > 0 || pages.length > 1 ? pictures : [...pages];
 }
 
-/** The smaller versions of the pages of a file. */
-class Overviews {
-  readonly #pages: readonly TiffPage[];
-  readonly #places: ReadonlyMap<TiffPage, number>;
-  /** The sub-directories of pages that are no masks, by the places of the pages. */
-  readonly #children = new Map<number, TiffPage[]>();
-  /** The runs of pictures in the chain of pages, by the places of their pages. */
-  readonly #runs = new Map<number, PictureRun>();
-
-  constructor(pages: readonly TiffPage[]) {
-    this.#pages = pages;
-    this.#places = new Map(pages.map((page, i) => [page, i]));
-    let run: PictureRun | undefined;
-    for (const [place, page] of pages.entries()) {
-      const { kind, parent } = page;
-      if (parent !== undefined) {
-        if (kind === "mask") continue;
-        const children = this.#children.get(parent);
-        if (children === undefined) this.#children.set(parent, [page]);
-        else children.push(page);
-      } else if (kind === "image") {
-        const isNext = run !== undefined && run.followers.length === 0 &&
-          run.first + run.count === place &&
-          isSameList(pages[place - 1]!.shape, page.shape);
-        if (isNext) run!.count++;
-        else run = { first: place, count: 1, followers: [] };
-      } else if (kind === "overview") run?.followers.push(page);
-      if (parent === undefined && run !== undefined) this.#runs.set(place, run);
-    }
-  }
-
-  /** The smaller versions of a page, the largest first. */
-  of(picture: TiffPage): TiffPage[] {
-    const place = this.#places.get(picture)!;
-    const own = this.#children.get(place) ?? [];
-    return [...own, ...this.#inChain(place)]
-      .sort((a, b) => areaOf(b) - areaOf(a));
-  }
-
-  /**
-   * Returns a smaller version of a page.
-   *
-   * @param name The file, for messages.
-   * @throws {RangeError} If there is none.
-   */
-  at(picture: TiffPage, overview: number, name: string): TiffPage {
-    const overviews = this.of(picture);
-    const found = overviews[overview - 1];
-    if (found !== undefined) return found;
-    throw new RangeError(
-      `${name} has no overview ${overview} of page ${
-        this.#pages.indexOf(picture)
-      }, since it has ${overviews.length}`,
-    );
-  }
-
-  /**
-   * The smaller versions of a page that follow it in the chain. Several pictures one after
-   * another may have overviews after all of them: one of each for each size.
-   */
-  #inChain(place: number): readonly TiffPage[] {
-    const run = this.#runs.get(place);
-    if (run === undefined) return [];
-    const isPicture = place < run.first + run.count;
-    if (!isPicture) {
-      return run.followers.filter((page) => this.#places.get(page)! > place);
-    }
-    if (run.count === 1) return run.followers;
-    run.sizes ??= sizesOf(run);
-    return run.sizes.map((pages) => pages[place - run.first]!);
-  }
-}
-
 /** Pictures of one shape that follow each other in the chain of pages. */
 interface PictureRun {
-  readonly first: number;
-  count: number;
+  readonly pictures: TiffPage[];
   /** The overviews up to the next picture. */
-  readonly followers: TiffPage[];
+  readonly overviews: TiffPage[];
   /** The overviews of each size of which there is one for each picture. */
   sizes?: TiffPage[][];
 }
 
-/** The overviews of each size of which there is one for each picture of a run. */
-function sizesOf({ followers, count }: PictureRun): TiffPage[][] {
-  const sizes = new Map<string, TiffPage[]>();
-  for (const page of followers) {
-    const size = `${page.shape}`;
-    const pages = sizes.get(size);
-    if (pages === undefined) sizes.set(size, [page]);
-    else pages.push(page);
+/**
+ * Returns a function that gives the smaller versions of a page, the largest first: those among
+ * its sub-directories, and those that follow it in the chain. Several pictures one after
+ * another may have overviews after all of them: one of each for each size.
+ */
+function overviewsOf(
+  pages: readonly TiffPage[],
+): (page: TiffPage) => TiffPage[] {
+  const places = new Map(pages.map((page, place) => [page, place]));
+  const children = new Map<number, TiffPage[]>();
+  const runs = new Map<TiffPage, PictureRun>();
+  let run: PictureRun | undefined;
+  for (const page of pages) {
+    const { kind, parent, shape } = page;
+    if (parent !== undefined) {
+      if (kind !== "mask") pushTo(children, parent, page);
+      continue;
+    }
+    if (kind === "overview") run?.overviews.push(page);
+    else if (kind === "image") {
+      const last = run?.pictures.at(-1);
+      const isNext = last !== undefined && run!.overviews.length === 0 &&
+        pages[places.get(page)! - 1] === last && isSameList(last.shape, shape);
+      if (!isNext) run = { pictures: [], overviews: [] };
+      run!.pictures.push(page);
+    }
+    if (run !== undefined) runs.set(page, run);
   }
-  return [...sizes.values()].filter(({ length }) => length === count);
+  const inChain = (page: TiffPage): readonly TiffPage[] => {
+    const run = runs.get(page);
+    if (run === undefined) return [];
+    const { pictures, overviews } = run;
+    const place = places.get(page)!;
+    if (page.kind !== "image") {
+      return overviews.filter((other) => places.get(other)! > place);
+    }
+    if (pictures.length === 1) return overviews;
+    run.sizes ??= sizesOf(run);
+    return run.sizes.map((size) => size[place - places.get(pictures[0]!)!]!);
+  };
+  return (page) =>
+    [...children.get(places.get(page)!) ?? [], ...inChain(page)]
+      .sort((a, b) => areaOf(b) - areaOf(a));
+}
+
+function sizesOf({ overviews, pictures }: PictureRun): TiffPage[][] {
+  const sizes = new Map<string, TiffPage[]>();
+  for (const page of overviews) pushTo(sizes, `${page.shape}`, page);
+  return [...sizes.values()].filter(({ length }) => length === pictures.length);
+}
+
+function pushTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [value]);
+  else list.push(value);
 }
 
 function areaOf({ shape }: TiffPage): number {

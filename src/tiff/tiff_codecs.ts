@@ -36,6 +36,14 @@ export const COMPRESSION = {
   zstd: 50000,
 } as const;
 
+/** The compressions with which programs apply predictors. */
+const PREDICTED: readonly number[] = [
+  COMPRESSION.lzw,
+  COMPRESSION.deflate,
+  COMPRESSION.oldDeflate,
+  COMPRESSION.zstd,
+];
+
 const COMPRESSIONS: Readonly<Record<string, number>> = {
   zlib: COMPRESSION.deflate,
   "numcodecs.zlib": COMPRESSION.deflate,
@@ -90,20 +98,12 @@ export function tileEncoding(
 ): TileEncoding {
   const parsed = codecs.map((codec) => parseExtension(codec, "codec"));
   const place = parsed.findIndex(({ name }) => name === "bytes");
-  const [predicting, ...before] = parsed.slice(0, Math.max(place, 0));
-  const [compressing, ...after] = parsed.slice(place + 1);
-  const unknown = place < 0
-    ? parsed.find(({ name }) => !(name in COMPRESSIONS || name in PREDICTORS))
-    : [
-      ...predicting && !Object.hasOwn(PREDICTORS, predicting.name)
-        ? [predicting]
-        : [],
-      ...before,
-      ...compressing && !Object.hasOwn(COMPRESSIONS, compressing.name)
-        ? [compressing]
-        : [],
-      ...after,
-    ][0];
+  const [predicting, compressing] = [PREDICTORS, COMPRESSIONS].map((known) =>
+    parsed.find(({ name }) => Object.hasOwn(known, name))
+  );
+  const expected = [predicting, parsed[place], compressing]
+    .filter((codec) => codec !== undefined);
+  const unknown = parsed.find((codec, i) => codec !== expected[i]);
   if (unknown !== undefined || place < 0) {
     throw new RangeError(
       `Expected inner chunks with the codec "bytes", maybe one of ${
@@ -152,12 +152,7 @@ export function tileEncoding(
       } with raw: false, since TIFF has the header of zlib, found true`,
     );
   }
-  const isPredicted = ([
-    COMPRESSION.lzw,
-    COMPRESSION.deflate,
-    COMPRESSION.zstd,
-  ] as number[]).includes(compression);
-  if (predictor > 1 && !isPredicted) {
+  if (predictor > 1 && !PREDICTED.includes(compression)) {
     throw new RangeError(
       `Expected one of the codecs "numcodecs.zlib", "zstd" and "imagecodecs_lzw" with the predictor ${
         describe(predicting!.name)
@@ -236,10 +231,18 @@ const WIDER: Readonly<Record<string, string>> = {
   complex: "CFloat64",
   "complex int": "CFloat64",
 };
-const DEFLATE_CODES: readonly number[] = [
-  COMPRESSION.deflate,
-  COMPRESSION.oldDeflate,
-];
+const DEFLATE = { name: "numcodecs.zlib", configuration: { level: 6 } };
+/** The codecs for the values of the tag Compression. */
+const DECOMPRESSORS: Readonly<Record<number, NamedConfiguration>> = {
+  [COMPRESSION.deflate]: DEFLATE,
+  [COMPRESSION.oldDeflate]: DEFLATE,
+  [COMPRESSION.zstd]: {
+    name: "zstd",
+    configuration: { level: 0, checksum: false },
+  },
+  [COMPRESSION.lzw]: { name: "imagecodecs_lzw", configuration: {} },
+  [COMPRESSION.packBits]: { name: "imagecodecs_packbits", configuration: {} },
+};
 
 /** The kinds of numbers by the values of SampleFormat. */
 const KINDS: Readonly<Record<number, string>> = {
@@ -411,17 +414,9 @@ function isSubsampled(tags: PageTags): boolean {
 function compressorsOf(tags: PageTags): NamedConfiguration[] {
   const code = tags.number("compression", 1);
   if (code === COMPRESSION.none) return [];
-  if (DEFLATE_CODES.includes(code)) {
-    return [{ name: "numcodecs.zlib", configuration: { level: 6 } }];
-  }
-  if (code === COMPRESSION.zstd) {
-    return [{ name: "zstd", configuration: { level: 0, checksum: false } }];
-  }
-  if (code === COMPRESSION.lzw) {
-    return [{ name: "imagecodecs_lzw", configuration: {} }];
-  }
-  if (code === COMPRESSION.packBits) {
-    return [{ name: "imagecodecs_packbits", configuration: {} }];
+  const codec = DECOMPRESSORS[code];
+  if (codec !== undefined) {
+    return [{ ...codec, configuration: { ...codec.configuration } }];
   }
   throw new PageProblem(
     `it is compressed by ${
@@ -438,9 +433,7 @@ function predictorOf(
   const predictor = tags.number("predictor", 1);
   if (predictor === 1) return undefined;
   const compression = tags.number("compression", 1);
-  const isPredicted = compression === COMPRESSION.lzw ||
-    compression === COMPRESSION.zstd || DEFLATE_CODES.includes(compression);
-  if (!isPredicted) {
+  if (!PREDICTED.includes(compression)) {
     throw new PageProblem(
       `it has the predictor ${predictor} with the compression ${compression}, which some programs apply and others do not: ${CONVERT}`,
     );

@@ -62,21 +62,17 @@ export async function valueAttributes(
     if (parsed !== undefined) bands.push(parsed);
     else notes.push("The tag GDAL_METADATA is left out, since it is no XML");
   }
-  /** The one value that all bands of all pages have. */
-  const same = <Value>(
-    attribute: string,
-    valueOf: (band: BandValues) => Value,
-  ): Value | undefined => {
-    const [first, ...others] = new Map(
-      bands.flat().map((
-        band,
-      ) => [JSON.stringify(valueOf(band)), valueOf(band)]),
-    ).values();
-    if (others.length === 0) return first;
-    notes.push(
-      `${attribute} left out, since the bands, pages or files differ in GDAL_METADATA`,
+  /** The one of several values that are all the same. */
+  const only = <Value>(attribute: string, values: readonly Value[]) => {
+    const different = new Map(
+      values.map((value) => [JSON.stringify(value), value]),
     );
-    return undefined;
+    if (different.size > 1) {
+      notes.push(
+        `${attribute} left out, since the bands, pages or files differ in GDAL_METADATA`,
+      );
+    }
+    return different.size === 1 ? [...different.values()][0] : undefined;
   };
   const noData = new Set(all.map(({ noData }) => noData));
   const [missing] = noData.size === 1 ? noData : [];
@@ -86,24 +82,19 @@ export async function valueAttributes(
     );
   }
   const isFloat = dataType.startsWith("float");
-  const [names, ...otherNames] = new Map(
-    bands.map((page) => {
-      const list = page.map(({ description }) => description);
-      return [JSON.stringify(list), list];
-    }),
-  ).values();
-  const isNamed = names?.some((name) => name !== "") ?? false;
-  if (otherNames.length > 0) {
-    notes.push(
-      "The attribute long_name is left out, since pages or files differ in GDAL_METADATA",
-    );
-  }
+  const names = only(
+    "The attribute long_name is",
+    bands.map((page) => page.map(({ description }) => description)),
+  ) ?? [];
   // Neither number is right without the other.
-  const [scale, offset] = same(
+  const [scale, offset] = only(
     "The attributes scale_factor and add_offset are",
-    ({ scale, offset }) => [scale, offset] as const,
+    bands.flat().map(({ scale, offset }) => [scale, offset] as const),
   ) ?? [1, 0];
-  const unit = same("The attribute units is", ({ unit }) => unit) ?? "";
+  const unit = only(
+    "The attribute units is",
+    bands.flat().map(({ unit }) => unit),
+  ) ?? "";
   return {
     attributes: {
       ...missing !== undefined && !dataType.startsWith("complex") && {
@@ -112,8 +103,8 @@ export async function valueAttributes(
       ...scale !== 1 && { scale_factor: scale },
       ...offset !== 0 && { add_offset: offset },
       ...unit !== "" && { units: unit },
-      ...isNamed && otherNames.length === 0 && {
-        long_name: new Set(names).size === 1 ? names![0] : names,
+      ...names.some((name) => name !== "") && {
+        long_name: new Set(names).size === 1 ? names[0] : names,
       },
     },
     notes: [...new Set(notes)],
