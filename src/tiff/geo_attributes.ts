@@ -26,8 +26,8 @@ export interface GeoPlace {
   readonly notes: readonly string[];
 }
 
-/** The keys of GeoTIFF that are read. */
-const KEY = {
+/** The keys of GeoTIFF that are read and written. */
+export const GEO_KEY = {
   modelType: 1024,
   rasterType: 1025,
   geodeticCrs: 2048,
@@ -41,18 +41,18 @@ const [LEAST_CODE, MOST_CODE] = [1024, 32766];
 /** Reads the place of a picture; `undefined` if it has no tags of GeoTIFF. */
 export function geoPlaceOf(place: TiffPlace): GeoPlace | undefined {
   const keys = geoKeysOf(place);
-  const isPoint = keys.get(KEY.rasterType) === PIXEL_IS_POINT;
+  const isPoint = keys.get(GEO_KEY.rasterType) === PIXEL_IS_POINT;
   const transform = transformOf(place, isPoint);
   const code = codeOf(keys);
   const notes: string[] = [];
-  const hasSystem = [KEY.geodeticCrs, KEY.projectedCrs]
+  const hasSystem = [GEO_KEY.geodeticCrs, GEO_KEY.projectedCrs]
     .some((key) => keys.has(key));
   if (code === undefined && hasSystem) {
     notes.push(
       "The coordinate reference system has no code of EPSG: the place is kept without it, and the attribute geotiff has its GeoKeys",
     );
   }
-  const isVertical = keys.has(KEY.verticalCrs);
+  const isVertical = keys.has(GEO_KEY.verticalCrs);
   if (isVertical) {
     notes.push(
       "The attribute geotiff has the GeoKeys of the vertical coordinate reference system, which proj:code does not include",
@@ -108,9 +108,10 @@ function geoKeysOf(
 }
 
 function codeOf(keys: ReadonlyMap<number, number>): string | undefined {
-  const isProjected = keys.get(KEY.modelType) === PROJECTED ||
-    !keys.has(KEY.modelType) && keys.has(KEY.projectedCrs);
-  const code = keys.get(isProjected ? KEY.projectedCrs : KEY.geodeticCrs) ?? 0;
+  const isProjected = keys.get(GEO_KEY.modelType) === PROJECTED ||
+    !keys.has(GEO_KEY.modelType) && keys.has(GEO_KEY.projectedCrs);
+  const code =
+    keys.get(isProjected ? GEO_KEY.projectedCrs : GEO_KEY.geodeticCrs) ?? 0;
   return code >= LEAST_CODE && code <= MOST_CODE ? `EPSG:${code}` : undefined;
 }
 

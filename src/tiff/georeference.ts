@@ -7,7 +7,7 @@
 import { describe } from "../errors/mod.ts";
 import { isMembers } from "../metadata/mod.ts";
 import { type CrsKind, kindOfEpsg } from "./epsg_codes.ts";
-import type { Affine } from "./geo_attributes.ts";
+import { type Affine, GEO_KEY } from "./geo_attributes.ts";
 import type { TiffArray } from "./tiff_array.ts";
 import {
   isMapPlace,
@@ -21,13 +21,6 @@ export type GeoKeys = Pick<
   TiffGeoreference,
   "geoKeyDirectory" | "geoDoubleParams" | "geoAsciiParams"
 >;
-
-const KEY = {
-  modelType: 1024,
-  rasterType: 1025,
-  geodeticCrs: 2048,
-  projectedCrs: 3072,
-} as const;
 
 /**
  * The tags of GeoTIFF for an array.
@@ -50,19 +43,21 @@ export function tagsOf(
   }
   if (!isMapPlace(place)) return place as TiffGeoreference;
   const { transform, bbox, crs, isPoint = false } = place;
-  return composeGeoreference(
-    transform === undefined
-      ? boxTransform(bbox!, { height, width, isPoint })
-      : transform as unknown as Affine,
-    { isPoint, keys: crs === undefined ? undefined : geoKeysOf(crs) },
-  );
+  const affine = transform === undefined
+    ? boxTransform(bbox!, { height, width, isPoint })
+    : transform as unknown as Affine;
+  if (affine === undefined) {
+    throw new RangeError(
+      `Expected a bounding box [xmin, ymin, xmax, ymax] that is not empty, for a picture that is not empty either, found ${
+        describe(bbox)
+      } for ${height} × ${width} elements`,
+    );
+  }
+  const keys = crs === undefined ? undefined : geoKeysOf(crs);
+  return composeGeoreference(affine, { isPoint, keys });
 }
 
-/**
- * Maps columns and rows to a bounding box, the top row first.
- *
- * @throws {RangeError} If the box or the picture is empty.
- */
+/** Maps columns and rows to a bounding box, the top row first; `undefined` if the box or the picture is empty. */
 export function boxTransform(
   bbox: readonly number[],
   { height, width, isPoint }: {
@@ -70,18 +65,12 @@ export function boxTransform(
     width: number;
     isPoint: boolean;
   },
-): Affine {
+): Affine | undefined {
   const [left, bottom, right, top] = bbox as [number, number, number, number];
   const [rows, columns] = isPoint ? [height - 1, width - 1] : [height, width];
-  if (left < right && bottom < top && rows > 0 && columns > 0) {
-    const scale = [(right - left) / columns, (bottom - top) / rows] as const;
-    return [scale[0], 0, left, 0, scale[1], top];
-  }
-  throw new RangeError(
-    `Expected a bounding box [xmin, ymin, xmax, ymax] that is not empty, for a picture that is not empty either, found ${
-      describe(bbox)
-    } for ${height} × ${width} elements`,
-  );
+  return left < right && bottom < top && rows > 0 && columns > 0
+    ? [(right - left) / columns, 0, left, 0, (bottom - top) / rows, top]
+    : undefined;
 }
 
 /**
@@ -123,10 +112,10 @@ function withRasterType(
   isPoint: boolean,
 ): number[] {
   const [version, revision, minor] = directory;
-  const keys: number[][] = [[KEY.rasterType, 0, 1, isPoint ? 2 : 1]];
+  const keys: number[][] = [[GEO_KEY.rasterType, 0, 1, isPoint ? 2 : 1]];
   for (let i = 4; i + 3 < directory.length; i += 4) {
     const key = directory.slice(i, i + 4);
-    if (key[0] !== KEY.rasterType) keys.push(key);
+    if (key[0] !== GEO_KEY.rasterType) keys.push(key);
   }
   keys.sort(([one], [other]) => one! - other!);
   return [version!, revision!, minor!, keys.length, ...keys.flat()];
@@ -158,8 +147,8 @@ export function geoKeysOf(system: unknown): GeoKeys {
   return {
     geoKeyDirectory: [
       ...[1, 1, 0, 2],
-      ...[KEY.modelType, 0, 1, isProjected ? 1 : 2],
-      ...[isProjected ? KEY.projectedCrs : KEY.geodeticCrs, 0, 1, code],
+      ...[GEO_KEY.modelType, 0, 1, isProjected ? 1 : 2],
+      ...[isProjected ? GEO_KEY.projectedCrs : GEO_KEY.geodeticCrs, 0, 1, code],
     ],
   };
 }

@@ -192,14 +192,13 @@ class Nodes {
     }
     const { shape, data_type, codecs } = chunks.metadata;
     const [length = 0] = shape;
-    const [, bits] = /^(?:u?int|float)(16|32|64)$/.exec(String(data_type)) ??
-      [];
+    const NumberArray = NUMBERS[String(data_type)];
     const isLine = shape.length === 1 && length > 1 &&
       Math.max(length, chunks.chunkShape[0]!) <= LONGEST_LINE;
-    if (!isLine || bits === undefined || bits === "16") return undefined;
+    if (!isLine || NumberArray === undefined) return undefined;
     const format: ChunkFormat = {
-      dataType: data_type as string,
-      elementSize: Number(bits) / 8,
+      dataType: String(data_type),
+      elementSize: NumberArray.BYTES_PER_ELEMENT,
       shape: chunks.chunkShape,
       codecs: namedCodecs(codecs),
     };
@@ -212,13 +211,8 @@ class Nodes {
       if (encoded === undefined) return undefined;
       await inTurn(async () => {
         const { bytes } = await coder.decode(encoded, undefined);
-        const view = new DataView(
-          bytes.buffer,
-          bytes.byteOffset,
-          bytes.byteLength,
-        );
-        for (let at = 0; at < bytes.length; at += format.elementSize) {
-          line.push(numberAt(view, at, format.dataType));
+        for (const number of new NumberArray(bytes.slice().buffer)) {
+          line.push(Number(number));
         }
       });
     }
@@ -229,22 +223,23 @@ class Nodes {
 /** The most coordinates that are read. */
 const LONGEST_LINE = 2 ** 20;
 
-function numberAt(view: DataView, at: number, dataType: string): number {
-  switch (dataType) {
-    case "int32":
-      return view.getInt32(at, true);
-    case "uint32":
-      return view.getUint32(at, true);
-    case "int64":
-      return Number(view.getBigInt64(at, true));
-    case "uint64":
-      return Number(view.getBigUint64(at, true));
-    case "float32":
-      return view.getFloat32(at, true);
-    default:
-      return view.getFloat64(at, true);
-  }
-}
+/** The data types of coordinates. */
+const NUMBERS: Readonly<
+  Record<
+    string,
+    {
+      new (buffer: ArrayBuffer): Iterable<number | bigint>;
+      readonly BYTES_PER_ELEMENT: number;
+    }
+  >
+> = {
+  int32: Int32Array,
+  uint32: Uint32Array,
+  int64: BigInt64Array,
+  uint64: BigUint64Array,
+  float32: Float32Array,
+  float64: Float64Array,
+};
 
 /** The path of the group around a node; `undefined` for the root. */
 function groupOf(path: string): string | undefined {
@@ -307,28 +302,22 @@ function spatialPlace(
   const isSameShape = Array.isArray(shape)
     ? shape[0] === height && shape[1] === width
     : group.multiscales === undefined;
+  const isPointIn = (attributes: Members) =>
+    (attributes["spatial:registration"] ?? group["spatial:registration"]) ===
+      "node";
   for (const attributes of [own, ...isSameShape ? [all] : []]) {
     const numbers = numbersOf(attributes["spatial:transform"], 6);
     const type = attributes["spatial:transform_type"] ?? "affine";
-    const isPoint = (attributes["spatial:registration"] ??
-      group["spatial:registration"]) === "node";
-    if (numbers && type === "affine") {
-      return { transform: numbers as unknown as Affine, isPoint };
-    }
+    if (numbers === undefined || type !== "affine") continue;
+    const transform = numbers as unknown as Affine;
+    return { transform, isPoint: isPointIn(attributes) };
   }
   for (const attributes of [own, all]) {
     const box = numbersOf(attributes["spatial:bbox"], 4);
-    const isPoint = (attributes["spatial:registration"] ??
-      group["spatial:registration"]) === "node";
     if (box === undefined) continue;
-    try {
-      return {
-        transform: boxTransform(box, { height, width, isPoint }),
-        isPoint,
-      };
-    } catch (error) {
-      if (!(error instanceof RangeError)) throw error;
-    }
+    const isPoint = isPointIn(attributes);
+    const transform = boxTransform(box, { height, width, isPoint });
+    if (transform !== undefined) return { transform, isPoint };
   }
   return undefined;
 }
