@@ -17,13 +17,14 @@ import {
   discard,
   inspectAsString,
   setValue,
+  type Snapshot,
   type Store,
   type StoreKey,
   type StoreOptions,
 } from "../stores/mod.ts";
-import { arrayRoot } from "./array_path.ts";
 import { parseArray } from "./parse_array.ts";
 import { ParsedArray, unsizedPart } from "./parsed_array.ts";
+import { arrayRoot } from "./read_document.ts";
 
 /** The description of an opened array by its metadata. */
 export let parsedArrayOf: (chunks: ArrayChunks) => ParsedArray;
@@ -34,7 +35,9 @@ export let parsedArrayOf: (chunks: ArrayChunks) => ParsedArray;
  * `openArrayChunks` and `createArrayChunks`.
  *
  * All methods reject with a `RangeError` for coordinates outside the chunk grid,
- * and with the errors of `ConcatParts.apply` for incomplete chunks.
+ * with a {@linkcode MissingPartError} for a chunk of which only some parts are stored,
+ * and with a {@linkcode PartSizeError} for a part of another length than its size.
+ * Their option `signal` aborts the requests.
  *
  * @example
  * ```ts
@@ -85,23 +88,6 @@ export class ArrayChunks {
    * @throws {MetadataError} If the metadata is not valid or not understood.
    * @throws {TypeError} If `store` is not a store, or `path` not a string.
    * @throws {RangeError} If `path` is not names joined by `/`.
-   *
-   * @example A store without `zarr.json`
-   * ```ts
-   * import { ArrayChunks, arrayMetadata, MemoryStore } from "@zarr-parts/zarr-parts";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const store = new MemoryStore([["/monthly/2", new Uint8Array([7, 8, 9])]]);
-   * const metadata = arrayMetadata({
-   *   shape: [8],
-   *   dataType: "uint8",
-   *   chunkShape: [3],
-   *   keyEncoding: "v2",
-   * });
-   * const chunks = new ArrayChunks(store, "monthly", metadata);
-   * assertEquals(chunks.gridShape, [3]);
-   * assertEquals(await chunks.get([2]), new Uint8Array([7, 8, 9]));
-   * ```
    */
   constructor(store: Store, path: string, metadata: unknown) {
     inspectAsString(this);
@@ -127,21 +113,6 @@ export class ArrayChunks {
   /**
    * The shape of an inner chunk, in elements, or `undefined` if the array has no
    * shards. A shard is a chunk here, with the shape `chunkShape`.
-   *
-   * @example
-   * ```ts
-   * import { ArrayChunks, arrayMetadata, MemoryStore } from "@zarr-parts/zarr-parts";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const chunks = new ArrayChunks(
-   *   new MemoryStore(),
-   *   "",
-   *   arrayMetadata({ shape: [100], dataType: "uint8", shardShape: [20], chunkShape: [5] }),
-   * );
-   * assertEquals(chunks.chunkShape, [20]);
-   * assertEquals(chunks.innerChunkShape, [5]);
-   * assertEquals(chunks.gridShape, [5]);
-   * ```
    */
   get innerChunkShape(): readonly number[] | undefined {
     return this.#array.innerChunkShape;
@@ -155,17 +126,6 @@ export class ArrayChunks {
    * @returns The key, from the root of the store.
    * @throws {TypeError} If the coordinates are not an array.
    * @throws {RangeError} If the coordinates are outside the chunk grid.
-   *
-   * @example
-   * ```ts
-   * import { arrayMetadata, createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
-   * import { assertEquals, assertThrows } from "@std/assert";
-   *
-   * const metadata = arrayMetadata({ shape: [4, 9], dataType: "uint8", chunkShape: [4, 3] });
-   * const chunks = await createArrayChunks(new MemoryStore(), "a/b", metadata);
-   * assertEquals(chunks.key([0, 2]), "/a/b/c/0/2");
-   * assertThrows(() => chunks.key([0, 3]), RangeError, "whose shape is [1, 3]");
-   * ```
    */
   key(coordinates: readonly number[]): StoreKey {
     const { gridShape } = this;
@@ -190,8 +150,7 @@ export class ArrayChunks {
       );
     }
     const key = `${this.#root}/${this.keyEncoding.encode(coordinates)}`;
-    // Registered encodings may return any text.
-    assertStoreKey(key);
+    assertStoreKey(key); // Registered encodings may return any text.
     return key as StoreKey;
   }
 
@@ -199,23 +158,7 @@ export class ArrayChunks {
    * Checks whether a chunk is stored.
    *
    * @param coordinates Grid coordinates, one for each dimension.
-   * @param options `signal` aborts the requests.
    * @returns `true` if all parts are stored, `false` if none is.
-   * @throws {RangeError} If the coordinates are outside the chunk grid.
-   * @throws {MissingPartError} If only some parts of the chunk are stored.
-   * @throws {PartSizeError} If a part's length differs from its size.
-   *
-   * @example An array without dimensions has one chunk
-   * ```ts
-   * import { arrayMetadata, createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const metadata = arrayMetadata({ shape: [], dataType: "uint8", chunkShape: [] });
-   * const chunks = await createArrayChunks(new MemoryStore(), "", metadata);
-   * assertEquals(await chunks.has([]), false);
-   * await chunks.set([], new Uint8Array([1]));
-   * assertEquals(await chunks.has([]), true);
-   * ```
    */
   async has(
     coordinates: readonly number[],
@@ -228,70 +171,36 @@ export class ArrayChunks {
    * Returns the size of a chunk.
    *
    * @param coordinates Grid coordinates, one for each dimension.
-   * @param options `signal` aborts the requests.
    * @returns The size of all parts together in bytes, or `undefined` if the chunk
    * is absent.
-   * @throws {RangeError} If the coordinates are outside the chunk grid.
-   * @throws {MissingPartError} If only some parts of the chunk are stored.
-   * @throws {PartSizeError} If a part's length differs from its size.
-   *
-   * @example A missing part is an error
-   * ```ts
-   * import { arrayMetadata, createArrayChunks, MemoryStore, MissingPartError } from "@zarr-parts/zarr-parts";
-   * import { assertEquals, assertRejects } from "@std/assert";
-   *
-   * const store = new MemoryStore([["/c/0", new Uint8Array(10)]]);
-   * const metadata = arrayMetadata({
-   *   shape: [20],
-   *   dataType: "uint8",
-   *   chunkShape: [10],
-   *   codecs: ["crc32c"],
-   *   parts: ["", ".crc32c"],
-   * });
-   * const chunks = await createArrayChunks(store, "", metadata);
-   * await assertRejects(() => chunks.size([0]), MissingPartError, "/c/0.crc32c");
-   * await store.set("/c/0.crc32c", new Uint8Array(4));
-   * assertEquals(await chunks.size([0]), 14);
-   * ```
    */
   async size(
     coordinates: readonly number[],
     options?: StoreOptions,
   ): Promise<number | undefined> {
-    const key = this.key(coordinates);
-    options?.signal?.throwIfAborted();
-    return await this.#chunks.read([key], (each) => each.size(key), options);
+    return await this.#read(
+      coordinates,
+      options,
+      (values, key) => values.size(key),
+    );
   }
 
   /**
    * Reads a chunk.
    *
    * @param coordinates Grid coordinates, one for each dimension.
-   * @param options `signal` aborts the requests.
    * @returns The encoded chunk, or `undefined` if the chunk is absent: all its
    * elements then have the fill value.
-   * @throws {RangeError} If the coordinates are outside the chunk grid.
-   * @throws {MissingPartError} If only some parts of the chunk are stored.
-   * @throws {PartSizeError} If a part's length differs from its size.
-   *
-   * @example
-   * ```ts
-   * import { arrayMetadata, createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
-   * import { assertEquals, assertRejects } from "@std/assert";
-   *
-   * const metadata = arrayMetadata({ shape: [6], dataType: "uint8", chunkShape: [3] });
-   * const chunks = await createArrayChunks(new MemoryStore(), "", metadata);
-   * assertEquals(await chunks.get([1]), undefined); // Inside the grid, but absent.
-   * await assertRejects(() => chunks.get([2]), RangeError, "not in the chunk grid");
-   * ```
    */
   async get(
     coordinates: readonly number[],
     options?: StoreOptions,
   ): Promise<Uint8Array | undefined> {
-    const key = this.key(coordinates);
-    options?.signal?.throwIfAborted();
-    return await this.#chunks.read([key], (each) => each.read(key), options);
+    return await this.#read(
+      coordinates,
+      options,
+      (values, key) => values.read(key),
+    );
   }
 
   /**
@@ -299,38 +208,20 @@ export class ArrayChunks {
    *
    * @param coordinates Grid coordinates, one for each dimension.
    * @param range A range of the whole chunk, in bytes from 0 to 2^53−1.
-   * @param options `signal` aborts the requests.
    * @returns The bytes, fewer if the range exceeds the chunk, or `undefined` if the
    * chunk is absent.
-   * @throws {RangeError} If the coordinates are outside the chunk grid, or the range
-   * has other numbers.
-   * @throws {MissingPartError} If a part that overlaps the range is missing.
-   * @throws {PartSizeError} If such a part's length differs from its size.
-   *
-   * @example The last bytes, and a range past the end
-   * ```ts
-   * import { arrayMetadata, createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const metadata = arrayMetadata({ shape: [6], dataType: "uint8", chunkShape: [3] });
-   * const chunks = await createArrayChunks(new MemoryStore(), "", metadata);
-   * await chunks.set([1], new Uint8Array([1, 2, 3]));
-   * assertEquals(await chunks.getRange([1], { suffixLength: 2 }), new Uint8Array([2, 3]));
-   * assertEquals(await chunks.getRange([1], { offset: 3, length: 9 }), new Uint8Array());
-   * ```
+   * @throws {RangeError} If the range has other numbers.
    */
   async getRange(
     coordinates: readonly number[],
     range: ByteRange,
     options?: StoreOptions,
   ): Promise<Uint8Array | undefined> {
-    const key = this.key(coordinates);
     assertByteRange(range);
-    options?.signal?.throwIfAborted();
-    return await this.#chunks.read(
-      [key],
-      (each) => each.read(key, range),
+    return await this.#read(
+      coordinates,
       options,
+      (values, key) => values.read(key, range),
     );
   }
 
@@ -341,33 +232,15 @@ export class ArrayChunks {
    * @param options `signal` aborts the requests, also while the stream is read.
    * @returns A stream of its bytes, or `undefined` if it is absent. A part whose
    * length turns out to be another than its size is an error of the stream.
-   * @throws {RangeError} If the coordinates are outside the chunk grid.
-   * @throws {MissingPartError} If only some parts of the chunk are stored.
-   * @throws {PartSizeError} If a part's length differs from its size.
-   *
-   * @example From one chunk to another
-   * ```ts
-   * import { arrayMetadata, createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const metadata = arrayMetadata({ shape: [6], dataType: "uint8", chunkShape: [3] });
-   * const chunks = await createArrayChunks(new MemoryStore(), "", metadata);
-   * await chunks.set([0], new Uint8Array([1, 2, 3]));
-   * assertEquals(await chunks.stream([1]), undefined);
-   * await chunks.set([1], (await chunks.stream([0]))!);
-   * assertEquals(await chunks.get([1]), new Uint8Array([1, 2, 3]));
-   * ```
    */
   async stream(
     coordinates: readonly number[],
     options?: StoreOptions,
   ): Promise<ReadableStream<Uint8Array> | undefined> {
-    const key = this.key(coordinates);
-    options?.signal?.throwIfAborted();
-    const stream = await this.#chunks.read(
-      [key],
-      (each) => each.stream(key),
+    const stream = await this.#read(
+      coordinates,
       options,
+      (values, key) => values.stream(key),
     );
     return stream && abortable(stream, options?.signal);
   }
@@ -381,34 +254,13 @@ export class ArrayChunks {
    *
    * @param coordinates Grid coordinates, one for each dimension.
    * @param bytes The encoded chunk.
-   * @param options `signal` aborts the requests; `otherBytes` allows a file of another
-   * format to be replaced; `exclusive` promises that nobody else changes the chunk meanwhile.
-   * @throws {RangeError} If the coordinates are outside the chunk grid.
    * @throws {PartSizeError} If the chunk does not fit the sizes of its parts.
    * @throws {TypeError} If the store is read-only, the value is neither a
    * `Uint8Array` nor a stream, more than one part has no size, or `otherBytes` is
    * unknown.
    * @throws {OtherBytesError} If a stored file of another format would be destroyed.
    * @throws {AggregateError} If the write and the restoration of the chunk fail, in a
-   * store without `group`.
-   *
-   * @example Nothing is written if the chunk does not fit
-   * ```ts
-   * import { arrayMetadata, createArrayChunks, MemoryStore, PartSizeError } from "@zarr-parts/zarr-parts";
-   * import { assertEquals, assertRejects } from "@std/assert";
-   *
-   * const metadata = arrayMetadata({
-   *   shape: [6],
-   *   dataType: "uint8",
-   *   chunkShape: [3],
-   *   codecs: ["crc32c"],
-   *   parts: ["", ".crc32c"],
-   * });
-   * const chunks = await createArrayChunks(new MemoryStore(), "", metadata);
-   * await chunks.set([0], new Blob(["abc1234"]).stream());
-   * await assertRejects(() => chunks.set([0], new Uint8Array(3)), PartSizeError);
-   * assertEquals(await chunks.size([0]), 7);
-   * ```
+   * store without locks.
    */
   async set(
     coordinates: readonly number[],
@@ -439,30 +291,9 @@ export class ArrayChunks {
    * Removes a chunk with all its parts. Does nothing if the chunk is absent.
    *
    * @param coordinates Grid coordinates, one for each dimension.
-   * @param options `signal` aborts the requests.
-   * @throws {RangeError} If the coordinates are outside the chunk grid.
    * @throws {TypeError} If the store cannot delete.
    * @throws {AggregateError} If the removal and the restoration of the chunk fail, in a
-   * store without `group`.
-   *
-   * @example
-   * ```ts
-   * import { arrayMetadata, createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const bytes = new Uint8Array(3);
-   * const store = new MemoryStore([["/c/0", bytes], ["/c/0.index", bytes]]);
-   * const metadata = arrayMetadata({
-   *   shape: [6],
-   *   dataType: "uint8",
-   *   chunkShape: [3],
-   *   parts: ["", ".index:4"],
-   * });
-   * const chunks = await createArrayChunks(store, "", metadata);
-   * await chunks.delete([0]);
-   * await chunks.delete([1]); // Absent.
-   * assertEquals(await Array.fromAsync(store.list()), ["/zarr.json"]);
-   * ```
+   * store without locks.
    */
   async delete(
     coordinates: readonly number[],
@@ -483,23 +314,8 @@ export class ArrayChunks {
   /**
    * Lists the stored chunks, in no particular order. Other keys are skipped.
    *
-   * @param options `signal` aborts the requests.
    * @returns The grid coordinates of each chunk.
    * @throws {TypeError} If the store cannot list.
-   *
-   * @example
-   * ```ts
-   * import { arrayMetadata, createArrayChunks, MemoryStore } from "@zarr-parts/zarr-parts";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const store = new MemoryStore();
-   * const metadata = arrayMetadata({ shape: [6], dataType: "uint8", chunkShape: [3] });
-   * const chunks = await createArrayChunks(store, "", metadata);
-   * await chunks.set([1], new Uint8Array(3));
-   * await store.set("/c/2", new Uint8Array(3)); // Outside the grid.
-   * await store.set("/c/readme.txt", new Uint8Array(3));
-   * assertEquals(await Array.fromAsync(chunks.list()), [[1]]);
-   * ```
    */
   async *list(options?: StoreOptions): AsyncGenerator<number[]> {
     if (this.#chunks.list === undefined) {
@@ -514,27 +330,20 @@ export class ArrayChunks {
     }
   }
 
-  /**
-   * Describes the chunks, for messages; `console.log` prints this too.
-   *
-   * @returns The class, the path of the array, and a description of the store.
-   *
-   * @example
-   * ```ts
-   * import { ArrayChunks, arrayMetadata, HttpStore } from "@zarr-parts/zarr-parts";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const store = new HttpStore("https://example.org/data.zarr");
-   * const metadata = arrayMetadata({ shape: [4], dataType: "uint8", chunkShape: [2] });
-   * const chunks = new ArrayChunks(store, "elevation", metadata);
-   * assertEquals(
-   *   String(chunks),
-   *   'ArrayChunks(array "/elevation" of HttpStore(https://example.org/data.zarr))',
-   * );
-   * ```
-   */
+  /** Returns the class, the path of the array, and a description of the store; `console.log` prints this too. */
   toString(): string {
     return `ArrayChunks(${this.#name()})`;
+  }
+
+  /** Reads from one snapshot of a chunk. */
+  #read<T>(
+    coordinates: readonly number[],
+    options: StoreOptions | undefined,
+    task: (values: Snapshot, key: StoreKey) => Promise<T>,
+  ): Promise<T> {
+    const key = this.key(coordinates);
+    options?.signal?.throwIfAborted();
+    return this.#chunks.read([key], (values) => task(values, key), options);
   }
 
   /** Names the array in messages. */

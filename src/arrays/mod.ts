@@ -10,7 +10,6 @@ export {
   type SetChunkOptions,
   shardFormOf,
 } from "./array_chunks.ts";
-export { arrayRoot } from "./array_path.ts";
 export {
   assertShare,
   ChunkList,
@@ -37,7 +36,12 @@ export {
   unsizedPart,
 } from "./parsed_array.ts";
 export { resolveParts } from "./part_notation.ts";
-export { documentIn, hasDocument, readDocument } from "./read_document.ts";
+export {
+  arrayRoot,
+  documentIn,
+  hasDocument,
+  readDocument,
+} from "./read_document.ts";
 export {
   assertShardInGrid,
   type FileRecoding,

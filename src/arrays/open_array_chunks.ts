@@ -15,10 +15,9 @@ import {
   type StoreOptions,
 } from "../stores/mod.ts";
 import { ArrayChunks } from "./array_chunks.ts";
-import { arrayRoot } from "./array_path.ts";
 import { groupForArray, missingArray } from "./missing_array.ts";
 import { parseArray } from "./parse_array.ts";
-import { readDocument } from "./read_document.ts";
+import { arrayRoot, readDocument } from "./read_document.ts";
 
 /**
  * Opens an array: reads its `zarr.json`, which says where and how its chunks are

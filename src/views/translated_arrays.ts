@@ -107,11 +107,6 @@ export class TranslatedArrays {
     return node?.opening ?? this.#open(root);
   }
 
-  /** Returns the translated array at a root if it is cached. */
-  known(root: string): TranslatedArray | undefined {
-    return this.#nodes.get(root)?.array;
-  }
-
   /** Reads the stored document of a node, or returns the one that its array was made of; `undefined` if there is none. */
   async document(root: string): Promise<unknown> {
     await this.at(root);
@@ -303,11 +298,9 @@ export class PlainArray implements TranslatedArray {
 
   /** The key that a chunk is stored under. */
   keyOf(coordinates: readonly number[]): StoreKey {
-    const key: StoreKey = `${this.root as StoreKey}/${
-      this.array.keys.encode(coordinates)
-    }`;
+    const key = `${this.root}/${this.array.keys.encode(coordinates)}`;
     assertStoreKey(key); // Registered encodings may return any text.
-    return key;
+    return key as StoreKey;
   }
 
   async *list(options: StoreOptions | undefined): AsyncGenerator<StoreKey> {
