@@ -1,5 +1,5 @@
 import { CHECKSUM_SIZE } from "../checksum/mod.ts";
-import { below, describe, describeAll, MetadataError } from "../errors/mod.ts";
+import { describe, describeAll, MetadataError } from "../errors/mod.ts";
 import { FILE_RECORD_SIZE, shardIndexSize } from "../shards/mod.ts";
 import type { Part } from "../splitter/mod.ts";
 import {
@@ -31,30 +31,23 @@ export function resolveParts(
     );
   }
   const resolved = parts.map((part: string | Part, place): Part => {
-    if (isIndex(part)) {
-      assertIndexPlace(part, place, parts, chunk);
-      return { keySuffix: part, size: shardIndexSize(chunk.shard!.layout) };
+    if (typeof part !== "string") return part;
+    if (part.endsWith(INDEX)) {
+      return { keySuffix: part, size: indexSize(part, place, parts, chunk) };
     }
-    if (isChecksum(part)) {
+    if (part.endsWith(CHECKSUM)) {
       assertChecksumPlace(part, place, parts.length, chunk);
       return { keySuffix: part, size: CHECKSUM_SIZE };
     }
-    return typeof part === "string" ? parsePart(part) : part;
+    return parsePart(part);
   });
   assertOneUnsized(resolved);
   assertRoomForChunks(parts);
   return resolved;
 }
 
-/** Whether a part is the index of a shard, in short notation. */
-function isIndex(part: string | Part): part is string {
-  return typeof part === "string" && part.endsWith(".index");
-}
-
-/** Whether a part is the checksum of a chunk, in short notation. */
-function isChecksum(part: string | Part): part is string {
-  return typeof part === "string" && part.endsWith(".crc32c");
-}
+/** The endings of the parts that codecs determine. */
+const [INDEX, CHECKSUM] = [".index", ".crc32c"] as const;
 
 function parsePart(text: string): Part {
   const colon = text.lastIndexOf(":");
@@ -68,13 +61,13 @@ function parsePart(text: string): Part {
   );
 }
 
-/** Refuses a part for the index of a shard at another place than that of the index. */
-function assertIndexPlace(
+/** Returns the size of a part for the index of a shard, which must be at the place of the index. */
+function indexSize(
   part: string,
   place: number,
   parts: readonly (string | Part)[],
   { shard }: ChunkLevel,
-): void {
+): number {
   const named = `Part ${describe(part)}`;
   if (shard === undefined) {
     const isOnly = parts.every((each) => each === "" || each === part);
@@ -83,26 +76,26 @@ function assertIndexPlace(
       `${named} is for the index of a shard, and the array has no shards; leave out ${needless}, or give the array shards`,
     );
   }
-  const { layout: { indexLocation }, after } = shard;
+  const { layout, after } = shard;
+  const isStart = layout.indexLocation === "start";
   // Behind the shard there may be its checksum, and nothing else of a known length.
-  if (indexLocation === "end" && !areChecksums(after)) {
+  if (!isStart && !areChecksums(after)) {
     throw new RangeError(
       `${named} cannot hold the index of a shard which other codecs encode again, ${
         describe(after.map(({ name }) => name))
       }`,
     );
   }
-  const isStart = indexLocation === "start";
-  if (place === (isStart ? 0 : parts.length - 1 - after.length)) return;
-  const last = after.length === 0
-    ? "the last part"
-    : 'the last part before ".crc32c"';
+  const right = isStart ? 0 : parts.length - 1 - after.length;
+  if (place === right) return shardIndexSize(layout);
+  const before = after.length === 0 ? "" : ` before "${CHECKSUM}"`;
+  const expected = isStart
+    ? 'the first part, or indexLocation "end"'
+    : `the last part${before}, or indexLocation "start"`;
   throw new RangeError(
     `${named} is number ${
       place + 1
-    } of ${parts.length}, and the index is at the ${indexLocation} of the shard; expected it as ${
-      isStart ? "the first part" : last
-    }, or indexLocation ${describe(isStart ? "end" : "start")}`,
+    } of ${parts.length}, and the index is at the ${layout.indexLocation} of the shard; expected it as ${expected}`,
   );
 }
 
@@ -118,23 +111,22 @@ function assertChecksumPlace(
   { codecs }: ChunkLevel,
 ): void {
   const last = codecs.at(-1)?.name;
-  if (last !== "crc32c") {
-    const advice = last === "sharding_indexed"
-      ? 'a shard\'s own checksum is the last 4 bytes of its index, in the part ".index"'
-      : 'expected "crc32c" as the last one';
+  if (last === "crc32c" && place === count - 1) return;
+  const named = `Part ${describe(part)} is`;
+  if (last === "crc32c") {
     throw new RangeError(
-      `Part ${
-        describe(part)
-      } is for the checksum that the codec "crc32c" appends to a chunk, and the last codec is ${
-        describe(last)
-      }; ${advice}`,
+      `${named} number ${
+        place + 1
+      } of ${count}, and the codec "crc32c" appends its checksum to the chunk; expected it as the last part`,
     );
   }
-  if (place === count - 1) return;
+  const advice = last === "sharding_indexed"
+    ? 'a shard\'s own checksum is the last 4 bytes of its index, in the part ".index"'
+    : 'expected "crc32c" as the last one';
   throw new RangeError(
-    `Part ${describe(part)} is number ${
-      place + 1
-    } of ${count}, and the codec "crc32c" appends its checksum to the chunk; expected it as the last part`,
+    `${named} for the checksum that the codec "crc32c" appends to a chunk, and the last codec is ${
+      describe(last)
+    }; ${advice}`,
   );
 }
 
@@ -163,14 +155,14 @@ function assertOneUnsized(parts: readonly Part[]): void {
 
 /** Refuses parts that leave no room for anything but an index and a checksum. */
 function assertRoomForChunks(parts: readonly (string | Part)[]): void {
-  const isFull = parts.every((part) => isIndex(part) || isChecksum(part));
-  if (!isFull || !parts.some(isIndex)) return;
-  const subject = parts.length === 1 ? "Part" : "Parts";
-  const verb = parts.length === 1 ? "has" : "have";
+  const names = parts.filter((part) => typeof part === "string");
+  const isFull = names.length === parts.length &&
+    names.every((name) => name.endsWith(INDEX) || name.endsWith(CHECKSUM));
+  if (!isFull || !names.some((name) => name.endsWith(INDEX))) return;
   throw new RangeError(
-    `${subject} ${
-      describeAll(parts as string[])
-    } ${verb} no room for the inner chunks of a shard; expected a part without a size, such as ["", ".index"]`,
+    `${names.length === 1 ? "Part" : "Parts"} ${describeAll(names)} ${
+      names.length === 1 ? "has" : "have"
+    } no room for the inner chunks of a shard; expected a part without a size, such as ["", ".index"]`,
   );
 }
 
@@ -189,91 +181,42 @@ export function assertIndexPart({ metadata, parts, chunk }: ParsedArray): void {
   const { shard } = chunk;
   // Stacked transformers divide parts again, and other codecs move the index.
   if (places.length !== 1 || !shard || !areChecksums(shard.after)) return;
-  const index: IndexPlace = {
-    size: shardIndexSize(shard.layout),
-    isAtStart: shard.layout.indexLocation === "start",
-    checksumsAfter: CHECKSUM_SIZE * shard.after.length,
-    ownChecksum: shard.layout.indexHasChecksum ? CHECKSUM_SIZE : 0,
-  };
-  below(`/storage_transformers/${places[0]}/configuration/parts`, () => {
-    assertLongEnough(parts, index);
-    for (const [i, { keySuffix, size }] of parts.entries()) {
-      if (size === undefined || !keySuffix.endsWith(".index")) continue;
-      assertHolds(parts, i, index);
+  const size = shardIndexSize(shard.layout);
+  const sums = CHECKSUM_SIZE * shard.after.length;
+  const isAtStart = shard.layout.indexLocation === "start";
+  // The checksum of the index may lie in a part of its own.
+  const ownSum = shard.layout.indexHasChecksum ? CHECKSUM_SIZE : 0;
+  /** Whether a part begins or ends where the index does, or the record before it, which adopted files have. */
+  const holdsIndex = (i: number, partSize: number) => {
+    if (isAtStart) {
+      return sizeTogether(parts.slice(0, i)) === 0 &&
+        (partSize === size || partSize === size - ownSum);
     }
-  });
-}
-
-/** The place of the index in a chunk. All sizes are in bytes. */
-interface IndexPlace {
-  readonly size: number;
-  readonly isAtStart: boolean;
-  /** The size of the checksums that codecs append to the shard. */
-  readonly checksumsAfter: number;
-  /** The size of the checksum at the end of the index. */
-  readonly ownChecksum: number;
-}
-
-function assertLongEnough(
-  parts: readonly Part[],
-  { size, checksumsAfter }: IndexPlace,
-): void {
+    const behind = sizeTogether(parts.slice(i + 1));
+    return behind !== undefined && behind <= sums + ownSum &&
+      behind % CHECKSUM_SIZE === 0 &&
+      [0, FILE_RECORD_SIZE].includes(behind + partSize - size - sums);
+  };
+  const place = `/storage_transformers/${places[0]}/configuration/parts`;
   const sum = sizeTogether(parts);
-  const least = size + checksumsAfter;
-  if (sum === undefined || sum >= least) return;
-  throw new MetadataError(
-    `The parts hold ${sum} bytes, where the index of a shard alone takes ${least}; expected larger parts, or one without a size`,
-  );
-}
-
-/** Refuses a part that does not hold the whole index, with or without checksums. */
-function assertHolds(
-  parts: readonly Part[],
-  i: number,
-  index: IndexPlace,
-): void {
-  const { size, isAtStart, checksumsAfter } = index;
-  const { keySuffix, size: partSize } = parts[i]!;
-  const isHeld = isAtStart
-    ? holdsFirst(partSize!, sizeTogether(parts.slice(0, i)), index)
-    : holdsLast(partSize!, sizeTogether(parts.slice(i + 1)), index);
-  if (isHeld) return;
-  const end = checksumsAfter > 0
-    ? `last before ${checksumsAfter} bytes of checksums`
-    : "last";
-  throw new MetadataError(
-    `Part ${describe(keySuffix)} is number ${
-      i + 1
-    } of ${parts.length} and holds ${partSize} bytes, where the index of a shard takes ${size} bytes at its ${
-      isAtStart ? "start" : "end"
-    }; expected it as the ${isAtStart ? "first" : end} part with that size`,
-    `/${i}/size`,
-  );
-}
-
-/** Whether a part ends where the entries of an index at the start of shards do, or its checksum. */
-function holdsFirst(
-  partSize: number,
-  sizeBefore: number | undefined,
-  { size, ownChecksum }: IndexPlace,
-): boolean {
-  return sizeBefore === 0 &&
-    (partSize === size || partSize === size - ownChecksum);
-}
-
-/**
- * Whether a part starts where an index at the end of shards does, or the record before it,
- * which adopted files have. The checksums may lie in parts of their own.
- */
-function holdsLast(
-  partSize: number,
-  sizeAfter: number | undefined,
-  { size, checksumsAfter, ownChecksum }: IndexPlace,
-): boolean {
-  if (sizeAfter === undefined) return false;
-  return sizeAfter <= checksumsAfter + ownChecksum &&
-    sizeAfter % CHECKSUM_SIZE === 0 &&
-    [0, FILE_RECORD_SIZE].some((record) =>
-      sizeAfter + partSize === size + checksumsAfter + record
+  if (sum !== undefined && sum < size + sums) {
+    throw new MetadataError(
+      `The parts hold ${sum} bytes, where the index of a shard alone takes ${
+        size + sums
+      }; expected larger parts, or one without a size`,
+      place,
     );
+  }
+  for (const [i, { keySuffix, size: partSize }] of parts.entries()) {
+    const isIndex = partSize !== undefined && keySuffix.endsWith(INDEX);
+    if (!isIndex || holdsIndex(i, partSize)) continue;
+    const before = sums > 0 ? ` before ${sums} bytes of checksums` : "";
+    const expected = isAtStart ? "first" : `last${before}`;
+    throw new MetadataError(
+      `Part ${describe(keySuffix)} is number ${
+        i + 1
+      } of ${parts.length} and holds ${partSize} bytes, where the index of a shard takes ${size} bytes at its ${shard.layout.indexLocation}; expected it as the ${expected} part with that size`,
+      `${place}/${i}/size`,
+    );
+  }
 }
