@@ -262,7 +262,8 @@ type StoreValues = (
   check: ((values: Snapshot) => Promise<void>) | undefined,
 ) => Promise<void>;
 
-class MemoryPendingValues implements PendingValues {
+/** Values that are collected in memory, and stored by a function. */
+export class MemoryPendingValues implements PendingValues {
   readonly #signal: AbortSignal | undefined;
   readonly #store: StoreValues;
   readonly #values = new Map<StoreKey, Uint8Array>();

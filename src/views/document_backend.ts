@@ -2,7 +2,7 @@ import { documentIn } from "../arrays/mod.ts";
 import { MetadataError } from "../errors/mod.ts";
 import {
   type Backend,
-  MemoryStore,
+  MemoryPendingValues,
   type Snapshot,
   type Store,
   type StoreKey,
@@ -79,20 +79,14 @@ export function documentBackend(
       update,
       async prepare([key], options) {
         await assertChangeable?.(key!, options);
-        const memory = new MemoryStore();
-        const pending = await memory.prepare([key!]);
-        return {
-          set: (key, bytes) => pending.set(key, bytes),
-          writer: (key) => pending.writer(key),
-          async commit(check) {
-            await pending.commit();
-            await update([key!], async (values) => {
+        return new MemoryPendingValues(
+          options?.signal,
+          (pending, check) =>
+            update([key!], async (values) => {
               await check?.(values);
-              return [(await memory.get(key!))!];
-            }, options);
-          },
-          abort: (reason) => pending.abort(reason),
-        };
+              return [pending.get(key!)!];
+            }, options),
+        );
       },
       async remove([key], options) {
         await assertChangeable?.(key!, options);
