@@ -1,6 +1,6 @@
 import { atPath, below, describe, MetadataError } from "../errors/mod.ts";
 import { decodeBase64 } from "../runtime/mod.ts";
-import { checkDataType, coreDataType, fillValueJson } from "./data_type.ts";
+import { bitsOf, coreDataType, fillValueJson } from "./data_type.ts";
 import { numberOf } from "./json.ts";
 import { isWhole, type NamedConfiguration, refuse } from "./schema.ts";
 
@@ -70,12 +70,18 @@ export function parseNumpyType(value: unknown): V2DataType {
   refuse('a data type of NumPy, such as "<i4"', value);
 }
 
-/** The beginnings of names of data types in Zarr v3, by their letters in NumPy. */
-const NUMBERS: Readonly<Record<string, string>> = {
-  i: "int",
-  u: "uint",
-  f: "float",
-  c: "complex",
+/** The kinds of numbers by their letters in NumPy: the names in Zarr v3 without bits, and the fill values. */
+const NUMBERS: Readonly<
+  Record<
+    string,
+    { kind: string; fill: (value: unknown, name: string) => unknown }
+  >
+> = {
+  b: { kind: "bool", fill: boolFill },
+  i: { kind: "int", fill: integerFill },
+  u: { kind: "uint", fill: integerFill },
+  f: { kind: "float", fill: floatFill },
+  c: { kind: "complex", fill: complexFill },
 };
 
 /** The units of dates and durations. */
@@ -88,70 +94,48 @@ const LONGEST_ELEMENT = 2 ** 31 - 1;
 function simpleType(dtype: string): V2DataType | undefined {
   const [, order, letter, digits = "", brackets] =
     /^([<>|=])([a-zA-Z])(\d{0,10})(?:\[([^\]]*)\])?$/.exec(dtype) ?? [];
-  if (letter === undefined || order === undefined) return named(dtype);
-  const size = Number(digits);
-  const isDate = letter === "M" || letter === "m";
-  if (!isDate && brackets !== undefined) return undefined;
-  if (!isDate && (size === 0 || size > LONGEST_ELEMENT)) return undefined;
+  if (letter === undefined) return named(dtype);
   // "=" is the byte order of the machine; those that zarr-python runs on are little-endian.
   const endian = order === ">" ? "big" : "little";
-  const isMissing = order === "|";
   const sign = endian === "big" ? ">" : "<";
+  const hasNoOrder = order === "|";
+  if (letter === "M" || letter === "m") {
+    return hasNoOrder || digits !== "8"
+      ? undefined
+      : time(letter, brackets, sign, endian);
+  }
+  const size = Number(digits);
+  const isSize = size > 0 && size <= LONGEST_ELEMENT;
+  if (brackets !== undefined || !isSize) return undefined;
   switch (letter) {
-    case "b":
-      return size === 1 ? core("bool", 1, "|b1", undefined) : undefined;
-    case "i":
-    case "u":
-    case "f":
-    case "c": {
-      const name = `${NUMBERS[letter]}${8 * size}`;
-      const isKnown = coreDataType(name) !== undefined;
-      if (!isKnown || size > 1 && isMissing) return undefined;
-      return size === 1
-        ? core(name, 1, `|${letter}1`, undefined)
-        : core(name, size, `${sign}${letter}${size}`, endian);
-    }
-    case "M":
-    case "m": {
-      if (isMissing || digits !== "8") return undefined;
-      return time(letter, brackets, sign, endian);
-    }
     case "S":
       return bytesType("null_terminated_bytes", size, `|S${size}`, "at most");
     case "V":
       return bytesType("raw_bytes", size, `|V${size}`, "exactly");
     case "U":
-      if (isMissing || 4 * size > LONGEST_ELEMENT) return undefined;
-      return {
-        json: {
-          name: "fixed_length_utf32",
-          configuration: { length_bytes: 4 * size },
-        },
-        size: 4 * size,
-        endian,
-        numpy: `${sign}U${size}`,
-        defaultFill: "",
-        fill(value) {
-          const isFill = typeof value === "string" &&
-            Array.from(value).length <= size;
-          return isFill
-            ? value
-            : refuse(`a string of at most ${size} characters`, value);
-        },
-      };
+      return hasNoOrder || 4 * size > LONGEST_ELEMENT
+        ? undefined
+        : fixedText(size, sign, endian);
   }
-  return undefined;
+  const { kind, fill } = NUMBERS[letter] ?? {};
+  const name = letter === "b" ? "bool" : `${kind}${8 * size}`;
+  const known = letter === "b" && size > 1 ? undefined : coreDataType(name);
+  if (!known || !fill || size > 1 && hasNoOrder) return undefined;
+  return {
+    json: name,
+    size,
+    endian: size === 1 ? undefined : endian,
+    numpy: `${size === 1 ? "|" : sign}${letter}${size}`,
+    defaultFill: known.defaultFill,
+    fill: (value) => fill(value, name),
+  };
 }
 
 /** The data types that TensorStore writes by their names. */
 function named(dtype: string): V2DataType | undefined {
-  if (!/^(?:bfloat16|float8_\w+|u?int[24])$/.test(dtype)) return undefined;
-  let bits: number | undefined;
-  try {
-    bits = checkDataType(dtype).known?.bits;
-  } catch {
-    return undefined;
-  }
+  const bits = /^(?:bfloat16|float8_\w+|u?int[24])$/.test(dtype)
+    ? bitsOf(dtype)
+    : undefined;
   if (bits === undefined) return undefined;
   return {
     json: dtype,
@@ -164,31 +148,27 @@ function named(dtype: string): V2DataType | undefined {
   };
 }
 
-/** A data type of the Zarr core. */
-function core(
-  name: string,
+/** Texts of one length, in UTF-32. */
+function fixedText(
   size: number,
-  numpy: string,
-  endian: V2DataType["endian"],
+  sign: string,
+  endian: "little" | "big",
 ): V2DataType {
-  const { defaultFill } = coreDataType(name)!;
   return {
-    json: name,
-    size,
+    json: {
+      name: "fixed_length_utf32",
+      configuration: { length_bytes: 4 * size },
+    },
+    size: 4 * size,
     endian,
-    numpy,
-    defaultFill,
+    numpy: `${sign}U${size}`,
+    defaultFill: "",
     fill(value) {
-      switch (numpy[1]) {
-        case "b":
-          return boolFill(value);
-        case "f":
-          return floatFill(value);
-        case "c":
-          return complexFill(value);
-        default:
-          return integerFill(value, name);
-      }
+      const isFill = typeof value === "string" &&
+        Array.from(value).length <= size;
+      return isFill
+        ? value
+        : refuse(`a string of at most ${size} characters`, value);
     },
   };
 }
