@@ -276,22 +276,9 @@ Deno.test("createArrayChunks leaves data types alone that belong to somebody", a
 
 Deno.test("createArrayChunks writes out the codecs, also of inner chunks", async () => {
   const cases: [dataType: string, given: unknown[], expected: unknown[]][] = [
-    ["uint8", ["bytes"], [{ name: "bytes" }]],
-    ["int16", ["bytes"], [LITTLE]],
     ["int16", [{ name: "bytes", configuration: {} }], [LITTLE]],
-    ["uint8", ["zstd"], [{ name: "bytes" }, ZSTD]],
-    ["string", ["zstd"], [{ name: "vlen-utf8" }, ZSTD]],
     ["bytes", ["zstd"], [{ name: "vlen-bytes" }, ZSTD]],
     ["bool", ["packbits", "crc32c"], [{ name: "packbits" }, CRC32C]],
-    ["uint8", ["own"], [{ name: "own" }]],
-    ["float32", [
-      { name: "transpose", configuration: { order: [1, 0] } },
-      "crc32c",
-    ], [
-      { name: "transpose", configuration: { order: [1, 0] } },
-      LITTLE,
-      CRC32C,
-    ]],
     ["int32", [sharding({ codecs: ["zstd"], index_codecs: ["bytes"] })], [
       sharding({ codecs: [LITTLE, ZSTD], index_codecs: [LITTLE] }),
     ]],

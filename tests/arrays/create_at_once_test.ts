@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import {
   type ArrayMetadata,
   createArrayChunks,
@@ -74,26 +74,6 @@ Deno.test("createArrayChunks creates one array of several at once", async () => 
       assertEquals(names, ["zarr.json"]);
     }
   });
-});
-
-Deno.test("createArrayChunks creates an array after another creation failed", async () => {
-  const store = new MemoryStore();
-  const signal = AbortSignal.abort(new Error("No longer wanted"));
-  const bad = arrayMetadata({ data_type: "uint9" });
-  const results = await Promise.allSettled([
-    createArrayChunks(store, "a", metadataOf(0), { signal }),
-    createArrayChunks(store, "a", bad),
-    createArrayChunks(store, "a", metadataOf(2)),
-  ]);
-  assertEquals(
-    results.map(({ status }) => status),
-    ["rejected", "rejected", "fulfilled"],
-  );
-  await assertRejects(
-    () => createArrayChunks(store, "a", metadataOf(3)),
-    MetadataError,
-    'Cannot create an array at "/a": a node is there already (at /a/zarr.json in MemoryStore(1))',
-  );
 });
 
 Deno.test("createArrayChunks creates one array of several at once in several processes", async () => {

@@ -88,101 +88,56 @@ Deno.test("openArrayChunks rethrows errors of the store, and passes the signal o
   assertEquals(signals.every((each) => each === signal), true);
 });
 
-Deno.test("openArrayChunks and createArrayChunks give the place of an invalid chunk key encoding", async () => {
-  await assertRefused(
-    {
-      chunk_key_encoding: {
-        name: "suffix",
-        configuration: { suffix: "/../x" },
-      },
-    },
-    "..",
-    "/chunk_key_encoding/configuration/suffix",
-  );
-  await assertRefused(
-    { chunk_key_encoding: { name: "hilbert" } },
-    '"hilbert"',
-    "/chunk_key_encoding/name",
-  );
-});
-
-Deno.test("openArrayChunks and createArrayChunks give the place of an invalid storage transformer", async () => {
-  await assertRefused(
-    { storage_transformers: [concatParts({ key_suffix: "" }), concatParts()] },
-    "at least one part",
-    "/storage_transformers/1/configuration/parts",
-  );
-  await assertRefused(
-    {
-      storage_transformers: [{
-        name: "chunk-manifest-json",
-        configuration: {},
-      }],
-    },
-    'Unknown storage transformer "chunk-manifest-json"; known is "concat-parts"',
-    "/storage_transformers/0/name",
-  );
-  await assertRefused(
-    { storage_transformers: [7] },
-    "Expected a storage transformer",
-    "/storage_transformers/0",
-  );
-  await assertRefused(
-    {
-      storage_transformers: [{
-        name: "concat-parts",
-        configuration: { parts: [{ key_suffix: "" }], order: 1 },
-      }],
-    },
-    'Unknown member "order" in the configuration of concat-parts; known are "parts"',
-    "/storage_transformers/0/configuration/order",
-  );
-});
-
-Deno.test("openArrayChunks and createArrayChunks refuse part keys that two chunks share under the array's encoding", async () => {
-  const storage_transformers = [
-    concatParts({ key_suffix: "" }, { key_suffix: "0", size: 4 }),
+Deno.test("openArrayChunks and createArrayChunks give the place of an invalid encoding, transformer or part key", async () => {
+  const suffix = (suffix: string) => ({
+    chunk_key_encoding: { name: "suffix", configuration: { suffix } },
+  });
+  const transformers = (...storage_transformers: unknown[]) => ({
+    storage_transformers,
+  });
+  const parts = (last: string) =>
+    transformers(
+      concatParts({ key_suffix: "" }, { key_suffix: last, size: 4 }),
+    );
+  const configuration = { parts: [{ key_suffix: "" }], order: 1 };
+  const first = "/storage_transformers/0";
+  const ofPart = `${first}/configuration/parts/1/key_suffix`;
+  const cases: [Record<string, unknown>, message: string, path: string][] = [
+    [suffix("/../x"), "..", "/chunk_key_encoding/configuration/suffix"],
+    [
+      { chunk_key_encoding: { name: "hilbert" } },
+      '"hilbert"',
+      "/chunk_key_encoding/name",
+    ],
+    [
+      transformers(concatParts({ key_suffix: "" }), concatParts()),
+      "at least one part",
+      "/storage_transformers/1/configuration/parts",
+    ],
+    [
+      transformers({ name: "chunk-manifest-json", configuration: {} }),
+      'Unknown storage transformer "chunk-manifest-json"; known is "concat-parts"',
+      `${first}/name`,
+    ],
+    [transformers(7), "Expected a storage transformer", first],
+    [
+      transformers({ name: "concat-parts", configuration }),
+      'Unknown member "order" in the configuration of concat-parts; known are "parts"',
+      `${first}/configuration/order`,
+    ],
+    [parts("0"), 'Two parts could be stored under the key "c/1/10"', ofPart],
+    [{ ...parts("0"), ...suffix("0") }, "Two parts could be stored", ofPart],
+    [
+      { ...parts(".json"), ...suffix("/zarr") },
+      'The part key "c/0/0/zarr.json" is that of a metadata document',
+      ofPart,
+    ],
   ];
-  await assertRefused(
-    { storage_transformers },
-    'Two parts could be stored under the key "c/1/10"',
-    "/storage_transformers/0/configuration/parts/1/key_suffix",
-  );
-  await assertRefused(
-    {
-      storage_transformers,
-      chunk_key_encoding: { name: "suffix", configuration: { suffix: "0" } },
-    },
-    "Two parts could be stored under the key",
-    "/storage_transformers/0/configuration/parts/1/key_suffix",
-  );
-  await createArrayChunks(
-    new MemoryStore(),
-    "",
-    arrayMetadata({
-      storage_transformers,
-      chunk_key_encoding: {
-        name: "suffix",
-        configuration: { suffix: ".tiff" },
-      },
-    }),
-  );
-});
-
-Deno.test("openArrayChunks and createArrayChunks refuse part keys of metadata documents", async () => {
-  await assertRefused(
-    {
-      storage_transformers: [
-        concatParts({ key_suffix: "" }, { key_suffix: ".json", size: 4 }),
-      ],
-      chunk_key_encoding: {
-        name: "suffix",
-        configuration: { suffix: "/zarr" },
-      },
-    },
-    'The part key "c/0/0/zarr.json" is that of a metadata document',
-    "/storage_transformers/0/configuration/parts/1/key_suffix",
-  );
+  for (const [changes, message, path] of cases) {
+    await assertRefused(changes, message, path);
+  }
+  const harmless = arrayMetadata({ ...parts("0"), ...suffix(".tiff") });
+  await createArrayChunks(new MemoryStore(), "", harmless);
 });
 
 Deno.test("ArrayChunks skips an unknown storage transformer with must_understand: false", async () => {

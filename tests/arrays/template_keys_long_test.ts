@@ -130,35 +130,6 @@ Deno.test("arrays are refused whose dimensions or chunks a template does not cov
   );
 });
 
-Deno.test("arrays are refused whose parts could share a key under a template", () => {
-  for (
-    const [format, suffix, key] of [
-      ["{0}_{1}", "0", "1_10"],
-      ["{0:02}_{1:03}", "0", "10_1000"],
-      ["{1:03}/{0:02}", "7", "100/107"],
-      ["{0}{1:02}", "0", "1010"],
-      ["{0:04}/{1}5", "5", "0001/155"],
-    ] as const
-  ) {
-    assertThrows(
-      () => metadata(template(format), [6, 4], ["", `${suffix}:1`]),
-      MetadataError,
-      `Two parts could be stored under the key "${key}"`,
-    );
-  }
-  for (
-    const [format, suffix] of [
-      ["{0:02}{1:02}", "0"],
-      ["{0}_{1}.tif", "0"],
-      ["{0}_{1}", "_0"],
-      ["{0}/{1:03}", "/0"],
-      ["{0}_{1:016}", "0"],
-    ] as const
-  ) {
-    metadata(template(format), [6, 4], ["", `${suffix}:1`]);
-  }
-});
-
 Deno.test("createArrayChunks refuses templates with keys that Windows cannot hold, which are still read", async () => {
   for (
     const [keys, problem] of [

@@ -102,27 +102,13 @@ Deno.test("ChunkKeyEncoding encodes and decodes the keys of chunks", () => {
     assertEquals(encoding.decode(key, chunk.length), chunk);
   }
   for (const encoding of [...all, zip]) {
+    assertStrictEquals(encoding.encode([-0]), encoding.encode([0]));
     const key = encoding.encode([1, 2]);
     for (const rank of [0, 1, 3]) {
       const decode = () => encoding.decode(key, rank);
       const error = assertThrows(decode, ChunkKeyError, "has rank 2");
       assertStrictEquals(error.key, key);
     }
-  }
-});
-
-Deno.test("ChunkKeyEncoding encodes and decodes coordinates around each power of ten and two", () => {
-  for (
-    const number of [0, 1, 9, 10, 99, 100, 254, 255, 256, 257, 999, 1000]
-      .concat([2 ** 31 - 1, 2 ** 31, 2 ** 32, 1e15, MAX - 1, MAX])
-  ) {
-    const key = `c/${number}/0/${number}`;
-    assertStrictEquals(slashed.encode([number, 0, number]), key);
-    assertEquals(slashed.decode(key), [number, 0, number]);
-    assertStrictEquals(v2.encode([number]), `${number}`);
-  }
-  for (const encoding of all) {
-    assertStrictEquals(encoding.encode([-0]), encoding.encode([0]));
   }
 });
 
