@@ -13,15 +13,8 @@ import {
   type ShardIndex,
   type ShardLayout,
 } from "../shards/mod.ts";
-import {
-  backendOf,
-  describeStore,
-  type Snapshot,
-  type Store,
-  type StoreKey,
-  type StoreOptions,
-} from "../stores/mod.ts";
-import { openZipFile, ZipEntries } from "../zip/mod.ts";
+import type { Store, StoreKey, StoreOptions } from "../stores/mod.ts";
+import { type StoredExtent, storedExtents, ZipStore } from "../zip/mod.ts";
 
 const DOCUMENT = "/zarr.json";
 /** The members of metadata that must be the same for all files of an array. */
@@ -35,14 +28,11 @@ export interface ZippedArray {
   readonly metadata: ArrayMetadata;
   /** The shape of its chunks in elements. */
   readonly chunkShape: readonly number[];
-  /** The extents of the chunks in the zip, with their grid coordinates. */
-  readonly extents: readonly {
+  /** The extents of the chunks in the zip, with their grid coordinates and the keys of their entries. */
+  readonly extents: readonly (StoredExtent & {
     readonly coordinates: readonly number[];
-    readonly extent: Extent;
-    /** The key of the entry in the zip, and its CRC-32 in the directory. */
     readonly key: StoreKey;
-    readonly checksum: number;
-  }[];
+  })[];
 }
 
 /**
@@ -61,40 +51,12 @@ export async function readZippedArray(
   array: string | number,
   options: StoreOptions,
 ): Promise<ZippedArray> {
-  return await backendOf(store).read(
-    [key],
-    (values) => zippedArrayIn(values, store, key, array),
-    options,
-  );
-}
-
-async function zippedArrayIn(
-  values: Snapshot,
-  store: Store,
-  key: StoreKey,
-  array: string | number,
-): Promise<ZippedArray> {
-  const file = await openZipFile(values, key);
-  if (file === undefined) {
-    throw new RangeError(
-      `Expected the key of a zip in ${describeStore(store)}, found ${
-        describe(key)
-      }, which has no value`,
-    );
-  }
-  const { size } = file;
-  const entries = await ZipEntries.open(file);
-  if (entries.backslashed !== undefined) {
-    throw new RangeError(
-      `File ${describe(key)} has the entry ${
-        describe(entries.backslashed)
-      }, with a backslash, where names in zip files are joined by "/": unpack the file, and pack it by zip -0`,
-    );
-  }
   const path = typeof array === "string"
     ? array
-    : await pathOf(entries, array, key);
-  const chunks = await openInside(entries, path);
+    : await pathOf(new ZipStore(store, key), array, key, options);
+  const zip = new ZipStore(store, key, { path });
+  const { size } = await zip.describe(options);
+  const chunks = await openInside(zip, options);
   if ((chunks.metadata.storage_transformers ?? []).length > 0) {
     throw new RangeError(
       `File ${
@@ -104,7 +66,7 @@ async function zippedArrayIn(
   }
   const { metadata } = parseArray(chunks.metadata, { isNew: true });
   const coordinates: number[][] = [];
-  for await (const chunk of chunks.list()) coordinates.push(chunk);
+  for await (const chunk of chunks.list(options)) coordinates.push(chunk);
   if (coordinates.length === 0) {
     throw new RangeError(
       `File ${describe(key)} has no chunk of its array, such as the entry ${
@@ -113,36 +75,36 @@ async function zippedArrayIn(
     );
   }
   const keys = coordinates.map((c) => chunks.key(c));
-  const extents = await entries.extents(keys);
+  const extents = await storedExtents(zip, keys, options);
   return {
     size,
     metadata,
     chunkShape: chunks.chunkShape,
     extents: extents.map((extent, i) => ({
       coordinates: coordinates[i]!,
-      extent: extent!,
       key: keys[i]!,
-      checksum: entries.checksum(keys[i]!)!,
+      ...extent,
     })),
   };
 }
 
-/** Opens an array in a zip. If another node is at its path, the error advises how to name the array. */
+/** Opens the array that a zip shows. If another node is there, the error advises how to name the array. */
 async function openInside(
-  entries: ZipEntries,
-  path: string,
+  zip: ZipStore,
+  options: StoreOptions,
 ): Promise<ArrayChunks> {
   try {
-    return await openArrayChunks(entries, path);
+    return await openArrayChunks(zip, "", options);
   } catch (cause) {
     const isMissing = cause instanceof MetadataError &&
       ["", "/node_type"].includes(cause.path);
     if (!isMissing) throw cause;
-    const document = `${arrayRoot(path)}${DOCUMENT}`;
-    for await (const key of entries.list()) {
-      if (!key.endsWith(DOCUMENT) || key === document) continue;
+    for await (const key of zip.list("/", options)) {
+      if (!key.endsWith(DOCUMENT) || key === DOCUMENT) continue;
       throw new MetadataError(
-        `${cause.message}: name the array by the option "array"`,
+        `${cause.message}: name the array by the option "array", such as ${
+          describe(key.slice(1, -DOCUMENT.length))
+        }`,
         "",
         { cause },
       );
@@ -164,16 +126,20 @@ export function indexOf(
   return index;
 }
 
-/** Finds the path of an array by its number. */
+/** Finds the path of an array by its number, which may count from the root of the archive or from the folder that is shown. */
 async function pathOf(
-  entries: ZipEntries,
+  zip: ZipStore,
   contents: number,
   key: StoreKey,
+  options: StoreOptions,
 ): Promise<string> {
-  for await (const entry of entries.list()) {
+  const { folder } = await zip.describe(options);
+  for await (const entry of zip.list("/", options)) {
     if (!entry.endsWith(DOCUMENT)) continue;
-    const path = entry.slice(0, -DOCUMENT.length);
-    if (contentsOf(path) === contents) return path;
+    const path = entry.slice(1, -DOCUMENT.length);
+    const paths = [path, path === "" ? folder : `${folder}/${path}`];
+    const found = paths.find((each) => contentsOf(each) === contents);
+    if (found !== undefined) return found;
   }
   throw new RangeError(
     `File ${describe(key)} has no array at the path that was adopted`,

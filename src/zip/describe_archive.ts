@@ -1,7 +1,6 @@
 import { keyProblem, type StoreKey } from "../stores/mod.ts";
-import { isDeflated, obstacleOf } from "./entry_bytes.ts";
+import { type Archive, isDeflated, obstacleOf } from "./archive.ts";
 import type { EntryTable } from "./entry_table.ts";
-import type { ArchiveState } from "./open_archive.ts";
 
 /**
  * The properties of a zip archive that `ZipStore.describe` returns.
@@ -44,7 +43,7 @@ export interface ZipDescription {
 
 /** Describes a state of an archive. */
 export function describeArchive(
-  { key, size, entries, folder, comment, digest }: ArchiveState,
+  { key, size, entries, folder, comment, digest }: Archive,
 ): ZipDescription {
   const omeVersion = omeVersionOf(comment);
   const counts = { entries: 0, deflated: 0, unreadable: 0, unnamed: 0 };

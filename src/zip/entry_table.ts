@@ -6,6 +6,7 @@ import {
   CENTRAL_SIZE,
   damaged,
   EXTRA_SIZE,
+  LOCAL_SIGNATURE,
   LOCAL_SIZE,
   MOST_32,
   readNumber,
@@ -220,6 +221,38 @@ export class EntryTable {
   }
 }
 
+/**
+ * Checks a local header up to the name, and returns the length of the extra field after it.
+ *
+ * @param header The bytes of the header and the name.
+ * @throws {DamageError} If the header contradicts the central directory.
+ */
+export function assertLocalHeader(
+  file: Pick<ZipFile, "key">,
+  entry: ListedEntry,
+  header: Uint8Array,
+): number {
+  const view = viewOf(header);
+  const name = header.subarray(LOCAL_SIZE);
+  const extraSize = view.getUint16(28, true);
+  const isHeader = view.getUint32(0, true) === LOCAL_SIGNATURE &&
+    view.getUint16(8, true) === entry.method &&
+    view.getUint16(26, true) === entry.nameSize &&
+    decodeName(name, entry.flags) === entry.headerName;
+  if (isHeader && extraSize <= entry.slack) return extraSize;
+  throw damaged(
+    file,
+    `has no header of the entry ${
+      describe(entry.name)
+    } at ${entry.offset}, the offset in its directory: it was changed after it was written`,
+  );
+}
+
+/** The offset after the name in the local header of an entry. */
+export function headerEnd({ offset, nameSize }: ListedEntry): number {
+  return offset + LOCAL_SIZE + nameSize;
+}
+
 /** The longest name in bytes that is decoded without a decoder, which takes longer to call. */
 const LONGEST_QUICK = 64;
 
@@ -239,7 +272,7 @@ const CODE_PAGE_437 =
  *
  * Source: APPNOTE.TXT, appendix D.
  */
-export function decodeName(bytes: Uint8Array, flags: number): string {
+function decodeName(bytes: Uint8Array, flags: number): string {
   if (bytes.length <= LONGEST_QUICK && bytes.every((byte) => byte < 128)) {
     return String.fromCharCode(...bytes);
   }
@@ -255,9 +288,9 @@ export function decodeName(bytes: Uint8Array, flags: number): string {
   }
 }
 
-/** Returns a name without the `./` that some programs write before names of a packed folder. */
+/** Returns a name without the `./` or `/` that some programs write before names of a packed folder. */
 function fromRoot(name: string): string {
-  return name.startsWith("./") ? name.replace(/^(?:\.\/+)+/, "") : name;
+  return /^\.?\//.test(name) ? name.replace(/^(?:\.?\/+)+/, "") : name;
 }
 
 /** The identifier of the extra field with a name in UTF-8, which Info-ZIP writes. */
@@ -273,7 +306,7 @@ function unicodeName(
     return undefined;
   }
   const isCurrent = viewOf(field).getUint32(1, true) === crc32(name);
-  return isCurrent ? utf8.decode(field.subarray(5)) : undefined;
+  return isCurrent ? utf8.decode(field.subarray(5)) || undefined : undefined;
 }
 
 /** The bytes of an extra field, or those of it that are there; `undefined` without the field. */

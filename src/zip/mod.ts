@@ -2,8 +2,12 @@
 export type { ZipDescription } from "./describe_archive.ts";
 export { fitZip } from "./fit_zip.ts";
 export { zipContainer, type ZipOptions } from "./zip_container.ts";
-export { openZipFile } from "./zip_directory.ts";
-export { ZipEntries } from "./zip_entries.ts";
+export {
+  type EntryProblem,
+  type StoredExtent,
+  storedExtents,
+  wrongHeaders,
+} from "./verify_archive.ts";
 export {
   encodeDirectory,
   encodeLocalHeader,

@@ -1,9 +1,7 @@
 import { describe } from "../errors/mod.ts";
 import { digestOf, rejectOnAbort } from "../runtime/mod.ts";
 import {
-  type Backend,
   backendOf,
-  type ByteRange,
   describeStore,
   isMetadataKey,
   type Snapshot,
@@ -12,115 +10,18 @@ import {
   type StoreOptions,
   type StoreVersion,
 } from "../stores/mod.ts";
-import { openZipFile, readZipDirectory, wholeRange } from "./zip_directory.ts";
-import { EntryTable, type ListedEntry } from "./entry_table.ts";
-import type { Extent } from "./zip_records.ts";
+import { Archive, type ArchiveFolder, StateChangedError } from "./archive.ts";
+import { EntryTable } from "./entry_table.ts";
+import { openZipFile, readZipDirectory } from "./zip_directory.ts";
 
 /** How long the directory of an archive that is followed is used without a look at the file, in milliseconds. */
 const LONGEST_TRUST = 1000;
 /** How often an archive is opened again for one read, if it changes each time. */
 const MOST_TRIES = 5;
 
-/** Thrown by reads of a state if the file has changed. */
-export class StateChangedError extends Error {}
-
-/** One state of an archive: its directory, and the version of the file. */
-export class ArchiveState {
-  readonly #backend: Backend;
-  readonly key: StoreKey;
-  /** The length of the file in bytes. */
-  readonly size: number;
-  /** The entries by name. */
-  readonly entries: EntryTable;
-  readonly folder: ArchiveFolder;
-  readonly comment: Uint8Array;
-  /** A text that no other directory has. */
-  readonly digest: string;
-  /** The version of the file, if the store has versions and the state is in use. */
-  version: StoreVersion | undefined;
-  /** How many reads use the state. */
-  readers = 0;
-  /** Whether the version is released or another one, so that the directory must be compared again. */
-  isStale = false;
-  /** When the file was last known to have this state, by `Date.now()`. */
-  seen: number = Date.now();
-
-  constructor(
-    backend: Backend,
-    key: StoreKey,
-    found: Pick<
-      ArchiveState,
-      "size" | "entries" | "folder" | "comment" | "digest"
-    >,
-  ) {
-    this.#backend = backend;
-    this.key = key;
-    this.size = found.size;
-    this.entries = found.entries;
-    this.folder = found.folder;
-    this.comment = found.comment;
-    this.digest = found.digest;
-  }
-
-  /** Finds the entry of a key of the folder that is shown. */
-  find(key: StoreKey): ListedEntry | undefined {
-    return this.entries.get(this.folder.path + key.slice(1));
-  }
-
-  /**
-   * Reads a range of the file.
-   *
-   * @throws {StateChangedError} If the file has another version by now.
-   * @throws {DamageError} If the file is shorter than it was.
-   */
-  async read(range: Extent, options: StoreOptions): Promise<Uint8Array> {
-    if (range.length === 0) return new Uint8Array();
-    const { key, version } = this;
-    const bytes = version === undefined
-      ? await this.#backend.read(
-        [key],
-        (values) => values.read(key, range),
-        options,
-      )
-      : await this.#backend.readOf!(version, key, range, options);
-    if (bytes === undefined) throw new StateChangedError();
-    this.seen = Date.now();
-    return wholeRange(this, range, bytes);
-  }
-
-  /** Reads a range of the file piece by piece. The pieces grow, since readers of a range may need few of them. */
-  async *pieces(
-    { offset, length }: Extent,
-    options: StoreOptions,
-  ): AsyncGenerator<Uint8Array, void> {
-    const end = offset + length;
-    let size = FIRST_PIECE;
-    while (offset < end) {
-      const piece = { offset, length: Math.min(size, end - offset) };
-      yield await this.read(piece, options);
-      offset += piece.length;
-      size = Math.min(2 * size, LARGEST_PIECE);
-    }
-  }
-
-  /** Whether the file still has this state, as far as the store can detect it. */
-  async isCurrent(options: StoreOptions): Promise<boolean> {
-    if (this.version === undefined) return true;
-    const nothing: ByteRange = { offset: 0, length: 0 };
-    const found = await this.#backend
-      .readOf!(this.version, this.key, nothing, options);
-    if (found !== undefined) this.seen = Date.now();
-    return found !== undefined;
-  }
-}
-
-/** The lengths in bytes of the first and of the longest piece that is read at once. */
-const FIRST_PIECE = 256 * 1024;
-const LARGEST_PIECE = 4 * 1024 * 1024;
-
 /** The opening of an archive, for all reads that wait for it. */
 interface Opening {
-  readonly state: Promise<ArchiveState>;
+  readonly state: Promise<Archive>;
   readonly controller: AbortController;
   waiting: number;
 }
@@ -132,7 +33,7 @@ export class OpenArchive {
   /** The path of the folder that is shown. */
   readonly path: string;
   readonly #follows: boolean;
-  #state: ArchiveState | undefined;
+  #state: Archive | undefined;
   #opening: Opening | undefined;
 
   /**
@@ -158,7 +59,7 @@ export class OpenArchive {
   /** Runs a task that reads one state of the archive. It runs again if the file changes, and the archive does not or is followed. */
   async use<T>(
     options: StoreOptions | undefined,
-    task: (state: ArchiveState) => T | Promise<T>,
+    task: (state: Archive) => T | Promise<T>,
   ): Promise<T> {
     for (let tries = 1;; tries++) {
       const state = await this.#enter(options?.signal);
@@ -176,12 +77,12 @@ export class OpenArchive {
   }
 
   /** Keeps a state until `leave`. */
-  keep(state: ArchiveState): void {
+  keep(state: Archive): void {
     state.readers++;
   }
 
   /** Ends the use of a state. The last reader closes a file that is held open. */
-  leave(state: ArchiveState): void {
+  leave(state: Archive): void {
     if (--state.readers > 0 || state.version === undefined) return;
     if (state.version.isLasting && this.#state === state) return;
     state.version.release();
@@ -200,7 +101,7 @@ export class OpenArchive {
   }
 
   /** Returns the present state, which is kept until `leave`. */
-  async #enter(signal: AbortSignal | undefined): Promise<ArchiveState> {
+  async #enter(signal: AbortSignal | undefined): Promise<Archive> {
     signal?.throwIfAborted();
     const state = this.#state;
     if (state === undefined || state.isStale) return await this.#open(signal);
@@ -220,7 +121,7 @@ export class OpenArchive {
   }
 
   /** Opens the archive, once for all that wait. */
-  async #open(signal: AbortSignal | undefined): Promise<ArchiveState> {
+  async #open(signal: AbortSignal | undefined): Promise<Archive> {
     const opening = this.#opening ??= this.#beginToOpen();
     opening.waiting++;
     try {
@@ -246,11 +147,11 @@ export class OpenArchive {
   /** Reads the directory, and the version of the file that it belongs to. */
   async #load(
     options: StoreOptions & { signal: AbortSignal },
-  ): Promise<ArchiveState> {
+  ): Promise<Archive> {
     const backend = backendOf(this.#store);
     const known = this.#state;
     let version: StoreVersion | undefined;
-    const read = async (values: Snapshot): Promise<ArchiveState> => {
+    const read = async (values: Snapshot): Promise<Archive> => {
       version?.release(); // The store may try several times.
       version = undefined;
       const file = await openZipFile(values, this.key);
@@ -264,7 +165,7 @@ export class OpenArchive {
       let state = known;
       if (known?.digest !== digest || known.size !== file.size) {
         const entries = new EntryTable(file, directory);
-        state = new ArchiveState(backend, this.key, {
+        state = new Archive(backend, this.key, {
           size: file.size,
           entries,
           folder: findFolder(this.key, entries.names(), this.path),
@@ -298,16 +199,10 @@ export class OpenArchive {
   }
 }
 
-/** The folder of an archive whose entries are shown. */
-interface ArchiveFolder {
-  /** The path of the folder with `/` at its end; empty for the root of the archive. */
-  readonly path: string;
-  /** The folders at the root of the archive that hold a node, if none is at the root. */
-  readonly nodes: readonly string[];
-}
-
 /** The folder in which macOS keeps the attributes of files. */
 const OF_MACOS = "__MACOSX";
+/** The start of paths of Windows, which no program unpacks as a folder. */
+const DRIVE = /^[a-z]:\//i;
 
 /**
  * Finds the folder of an archive whose entries are shown.
@@ -329,20 +224,22 @@ function findFolder(
   const documents = new Set<string>();
   let backslashed: string | undefined;
   for (const name of names) {
-    if (isMetadataKey(name)) {
+    if (name.includes("\\")) backslashed ??= name;
+    else if (isMetadataKey(name)) {
       documents.add(name.slice(0, name.lastIndexOf("/") + 1));
-    } else if (name.includes("\\")) backslashed ??= name;
+    }
   }
-  if (documents.has("")) return { path: given, nodes: [] };
-  if (documents.size === 0 && backslashed !== undefined) {
+  if (backslashed !== undefined) {
     throw new RangeError(
       `Archive ${describe(key)} has the entry ${
         describe(backslashed)
       }, with a backslash, where names in zip files are joined by "/": unpack the file, and pack it by zip -0`,
     );
   }
+  if (documents.has("")) return { path: given, nodes: [] };
   const nodes = Array.from(documents).filter((folder) =>
-    /^[^/]+\/$/.test(folder) && folder !== `${OF_MACOS}/`
+    /^[^/]+\/$/.test(folder) && folder !== `${OF_MACOS}/` &&
+    !DRIVE.test(folder)
   );
   const isAtRoot = documents.has(given) || nodes.length !== 1;
   return { path: isAtRoot ? given : nodes[0]! + given, nodes };

@@ -146,12 +146,17 @@ async function findEnd(file: ZipFile): Promise<ZipEnd> {
   const bytes = file.tail;
   const tailAt = file.size - bytes.length;
   const view = viewOf(bytes);
-  const from = Math.max(0, bytes.length - LONGEST_END);
+  // Programs that write to a pipe may fill up their last block with zeros.
+  let last = bytes.length;
+  while (last > 0 && bytes[last - 1] === 0) last--;
   const found: number[] = [];
-  for (let at = bytes.length - END_SIZE; at >= from; at--) {
-    const isEnd = END_MARK.every((byte, i) => bytes[at + i] === byte) &&
-      at + END_SIZE + view.getUint16(at + 20, true) === bytes.length;
-    if (isEnd) found.push(at);
+  for (let at = last - END_MARK.length; at >= last - LONGEST_END; at--) {
+    if (at < 0) break;
+    if (!END_MARK.every((byte, i) => bytes[at + i] === byte)) continue;
+    const end = at + END_SIZE <= bytes.length
+      ? at + END_SIZE + view.getUint16(at + 20, true)
+      : Infinity;
+    if (end >= last && end <= bytes.length) found.push(at);
   }
   const [at] = found;
   if (at === undefined) {
@@ -171,7 +176,9 @@ async function findEnd(file: ZipFile): Promise<ZipEnd> {
   ) as [number, number, number, number];
   const size = view.getUint32(at + 12, true);
   const start = view.getUint32(at + 16, true);
-  const comment = bytes.subarray(at + END_SIZE);
+  const commentAt = at + END_SIZE;
+  const comment = bytes
+    .subarray(commentAt, commentAt + view.getUint16(at + 20, true));
   const locatorAt = at - LOCATOR_SIZE;
   const hasLocator = locatorAt >= 0 &&
     view.getUint32(locatorAt, true) === LOCATOR_SIGNATURE;

@@ -23,13 +23,16 @@ import {
   type ValuesOptions,
 } from "../stores/mod.ts";
 import { describeArchive, type ZipDescription } from "./describe_archive.ts";
-import { EntryBytes } from "./entry_bytes.ts";
-import {
-  type ArchiveState,
-  OpenArchive,
-  StateChangedError,
-} from "./open_archive.ts";
+import { type Archive, StateChangedError } from "./archive.ts";
 import type { ListedEntry } from "./entry_table.ts";
+import { OpenArchive } from "./open_archive.ts";
+
+let archiveIn: (store: ZipStore) => OpenArchive;
+
+/** The archive of a store, for functions of this room. */
+export function archiveOf(store: ZipStore): OpenArchive {
+  return archiveIn(store);
+}
 
 /**
  * A read-only store of the entries of a zip archive, such as `x.zarr.zip` or the `.ozx` of
@@ -71,7 +74,10 @@ import type { ListedEntry } from "./entry_table.ts";
  */
 export class ZipStore extends BaseStore {
   readonly #archive: OpenArchive;
-  readonly #bytes = new WeakMap<ArchiveState, EntryBytes>();
+
+  static {
+    archiveIn = (store) => store.#archive;
+  }
 
   /**
    * Reads nothing yet.
@@ -113,10 +119,7 @@ export class ZipStore extends BaseStore {
   ): Promise<T> {
     return this.#archive.use(
       options,
-      (state) =>
-        task(
-          new ZipSnapshot(this.#archive, state, this.#of(state), options ?? {}),
-        ),
+      (state) => task(new ZipSnapshot(this.#archive, state, options ?? {})),
     );
   }
 
@@ -133,9 +136,8 @@ export class ZipStore extends BaseStore {
     const { state } = version;
     try {
       const entry = state.find(key)!;
-      const bytes = this.#of(state);
-      const { start, end } = resolveByteRange(range, bytes.size(entry));
-      const read = await bytes.getRange(entry, start, end, options);
+      const { start, end } = resolveByteRange(range, state.sizeOf(entry));
+      const read = await state.getRange(entry, start, end, options);
       const isPresent = read.length > 0 || await state.isCurrent(options);
       return isPresent ? read : undefined;
     } catch (error) {
@@ -186,40 +188,29 @@ export class ZipStore extends BaseStore {
     const { place, path } = this.#archive;
     return `ZipStore(${place}${path === "" ? "" : `, ${describe(path)}`})`;
   }
-
-  #of(state: ArchiveState): EntryBytes {
-    let bytes = this.#bytes.get(state);
-    if (bytes === undefined) {
-      this.#bytes.set(state, bytes = new EntryBytes(state));
-    }
-    return bytes;
-  }
 }
 
 /** The entries of one state of an archive. */
 class ZipSnapshot implements Snapshot {
   readonly #archive: OpenArchive;
-  readonly #state: ArchiveState;
-  readonly #bytes: EntryBytes;
+  readonly #state: Archive;
   readonly #options: StoreOptions;
   readonly #versions = new Map<StoreKey, ZipVersion>();
 
   constructor(
     archive: OpenArchive,
-    state: ArchiveState,
-    bytes: EntryBytes,
+    state: Archive,
     options: StoreOptions,
   ) {
     this.#archive = archive;
     this.#state = state;
-    this.#bytes = bytes;
     this.#options = options;
   }
 
   // deno-lint-ignore require-await -- so that an entry that cannot be read is a rejection
   async size(key: StoreKey): Promise<number | undefined> {
     const entry = this.#state.find(key);
-    return entry && this.#bytes.size(entry);
+    return entry && this.#state.sizeOf(entry);
   }
 
   async read(
@@ -232,10 +223,10 @@ class ZipSnapshot implements Snapshot {
     const { signal } = this.#options;
     const options = signal ? { signal } : {};
     if (range === undefined) {
-      return await this.#bytes.get(key, entry, { ...options, limit });
+      return await this.#state.get(entry, { ...options, limit });
     }
-    const { start, end } = resolveByteRange(range, this.#bytes.size(entry));
-    return await this.#bytes.getRange(entry, start, end, options);
+    const { start, end } = resolveByteRange(range, this.#state.sizeOf(entry));
+    return await this.#state.getRange(entry, start, end, options);
   }
 
   // deno-lint-ignore require-await -- so that an entry that cannot be read is a rejection
@@ -245,7 +236,7 @@ class ZipSnapshot implements Snapshot {
   ): Promise<ReadableStream<Uint8Array> | undefined> {
     const entry = this.#state.find(key);
     if (entry === undefined) return undefined;
-    const size = this.#bytes.size(entry);
+    const size = this.#state.sizeOf(entry);
     const { start, end } = range
       ? resolveByteRange(range, size)
       : { start: 0, end: size };
@@ -258,13 +249,7 @@ class ZipSnapshot implements Snapshot {
     if (entry === undefined || state.version === undefined) return undefined;
     let version = this.#versions.get(key);
     if (version === undefined) {
-      version = new ZipVersion({
-        archive: this.#archive,
-        state,
-        key,
-        entry,
-        bytes: this.#bytes,
-      });
+      version = new ZipVersion(this.#archive, state, key, entry);
       this.#versions.set(key, version);
     }
     return version;
@@ -278,7 +263,7 @@ class ZipSnapshot implements Snapshot {
   ): ReadableStream<Uint8Array> {
     const archive = this.#archive;
     const state = this.#state;
-    const pieces = this.#bytes.pieces(entry, start, end, this.#options);
+    const pieces = this.#state.pieces(entry, start, end, this.#options);
     let isKept = true;
     const leave = () => {
       if (isKept) archive.leave(state);
@@ -311,27 +296,22 @@ class ZipSnapshot implements Snapshot {
 /** The version of an entry: that of the archive. */
 class ZipVersion implements StoreVersion {
   readonly archive: OpenArchive;
-  readonly state: ArchiveState;
+  readonly state: Archive;
   readonly key: StoreKey;
   readonly #entry: ListedEntry;
-  readonly #bytes: EntryBytes;
   readonly #below: StoreVersion;
   #isKept = true;
 
   constructor(
-    { archive, state, key, entry, bytes }: {
-      archive: OpenArchive;
-      state: ArchiveState;
-      key: StoreKey;
-      entry: ListedEntry;
-      bytes: EntryBytes;
-    },
+    archive: OpenArchive,
+    state: Archive,
+    key: StoreKey,
+    entry: ListedEntry,
   ) {
     this.archive = archive;
     this.state = state;
     this.key = key;
     this.#entry = entry;
-    this.#bytes = bytes;
     this.#below = state.version!;
     archive.keep(state);
   }

@@ -1,0 +1,343 @@
+/** Archives whose records are damaged, contradict each other, or are unusual. */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { crc32 } from "node:zlib";
+import { DamageError, MemoryStore, type StoreKey } from "../../mod.ts";
+import { storedExtents, wrongHeaders } from "../../src/zip/mod.ts";
+import { ZipStore } from "../../zip.ts";
+import { utf8 } from "../support/documents.ts";
+import { withoutVersions } from "../support/without_versions.ts";
+import { makeArchive } from "./archives.ts";
+import { type MadeEntry, makeZip } from "./make_zip.ts";
+
+const BYTES = utf8("content");
+const KEY = "/a.zip";
+
+function open(file: Uint8Array): ZipStore {
+  return new ZipStore(new MemoryStore([[KEY, file]]), KEY);
+}
+
+/** Opens a zip, and counts the bytes of each request. */
+function openCounted(file: Uint8Array) {
+  const requests: number[] = [];
+  const store = withoutVersions(new MemoryStore([[KEY, file]]));
+  store.getRange = (_, range) => {
+    const bytes = "suffixLength" in range
+      ? file.slice(-range.suffixLength)
+      : file.slice(range.offset, range.offset + range.length);
+    requests.push(bytes.length);
+    return Promise.resolve(bytes);
+  };
+  store.size = () => Promise.resolve(file.length);
+  return { zip: new ZipStore(store, KEY), requests };
+}
+
+Deno.test("storedExtents makes one request for a directory near the end, two for a longer one, and few for headers", async () => {
+  const plain = Array.from({ length: 500 }, (_, i) => ({
+    name: `c/${i}`,
+    bytes: BYTES,
+  }));
+  const keys = plain.map(({ name }): StoreKey => `/${name}`);
+  const requestsOf = async (entries: readonly MadeEntry[]) => {
+    const { file, offsets } = makeZip(entries);
+    const { zip, requests } = openCounted(file);
+    const extents = await storedExtents(zip, keys.slice(0, entries.length));
+    assertEquals(extents.map(({ extent }) => extent.offset), offsets);
+    return requests;
+  };
+  assertEquals((await requestsOf(plain)).length, 1);
+  const long = plain.map((entry) => ({ ...entry, centralExtra: 400 }));
+  assertEquals((await requestsOf(long)).length, 2);
+  // Headers with an extra field, of entries of 7, 40,000 and 30,000 bytes.
+  const extra = plain.map((entry) => ({ ...entry, localExtra: 28 }));
+  assertEquals((await requestsOf(extra)).length, 2);
+  const large = extra.slice(0, 5)
+    .map((entry) => ({ ...entry, bytes: new Uint8Array(40_000) }));
+  assertEquals((await requestsOf(large)).slice(1), [33, 33, 33, 33, 33]);
+  const wide = extra.slice(0, 80)
+    .map((entry) => ({ ...entry, bytes: new Uint8Array(30_000) }));
+  const parts = (await requestsOf(wide)).slice(1);
+  assertEquals(parts.length, 3);
+  assert(Math.max(...parts) <= 2 ** 20);
+});
+
+Deno.test("storedExtents refuses entries that are not in the file as they are, with the reason and a way out", async () => {
+  const one = { name: "c/0", bytes: BYTES };
+  const refused: [Partial<MadeEntry>[], string][] = [
+    [
+      [{ method: 8 }],
+      'File "/a.zip" has the entry "c/0", which is compressed by deflate: unpack the file, and pack it by zip -0, since only bytes that are stored as they are can be inner chunks',
+    ],
+    [[{ method: 93 }], "which is compressed by zstd (method 93)"],
+    [[{ flags: 1, method: 8 }], "which is encrypted: unpack"],
+    [
+      [{}, {}],
+      "which is there twice: write the file again, with each entry once",
+    ],
+  ];
+  for (const [entries, message] of refused) {
+    const made = [
+      ...entries.map((entry) => ({ ...one, ...entry })),
+      { name: "other", bytes: BYTES },
+    ];
+    const zip = open(makeZip(made).file);
+    await assertRejects(
+      () => storedExtents(zip, ["/c/0"]),
+      RangeError,
+      message,
+    );
+    // Entries that nobody asks for may be anything.
+    const [{ extent }] = await storedExtents(zip, ["/other"]) as [
+      { extent: { length: number } },
+    ];
+    assertEquals(extent.length, 7);
+  }
+});
+
+Deno.test("ZipStore finds files that were cut, joined or damaged", async () => {
+  const two: MadeEntry[] = [
+    { name: "c/0", bytes: BYTES },
+    { name: "c/1", bytes: BYTES },
+  ];
+  const whole = makeZip(two).file;
+  const headerAt = 30 + 3 + 7;
+  const cut = "does not end with the last record of a zip";
+  const damaged: [string, Uint8Array, string][] = [
+    ["no bytes", new Uint8Array(), cut],
+    ["no zip", utf8("text".repeat(100)), cut],
+    ["bytes after the zip", Uint8Array.of(...whole, 1), cut],
+    [
+      "bytes before the zip",
+      Uint8Array.of(0, 0, 0, ...whole),
+      "has 3 bytes before the zip, which its offsets do not count: remove them, or run zip -A",
+    ],
+    ["a start that is missing", whole.subarray(5), "it was cut"],
+    [
+      "a middle that is missing",
+      Uint8Array.of(...whole.subarray(0, 20), ...whole.subarray(40)),
+      "has a directory of 98 bytes from 80 on, where its last records start at 158: it was cut, or changed after it was written",
+    ],
+    [
+      "another count",
+      makeZip(two, { end: { count: 1, onDisk: 1 } }).file,
+      "has 2 entries in its directory, where its last record says 1",
+    ],
+    [
+      "a count of more entries than fit",
+      makeZip(two, { end: { count: 3 } }).file,
+      "has a directory of 98 bytes, which does not fit the 3 entries of its last record",
+    ],
+    [
+      "a count of fewer entries than such a directory has",
+      makeZip(two, { end: { count: 0 } }).file,
+      "which does not fit the 0 entries",
+    ],
+    [
+      "another count in zip64",
+      makeZip(two, { end: { count: 1 }, isZip64: true }).file,
+      "where its last record says 1",
+    ],
+    ["volumes", makeZip(two, { end: { disk: 1 } }).file, "one of several"],
+    [
+      "a volume with some entries",
+      makeZip(two, { end: { onDisk: 1 } }).file,
+      "one of several volumes",
+    ],
+    [
+      "a volume with some entries in zip64",
+      makeZip(two, { end: { onDisk: 1 }, isZip64: true }).file,
+      "one of several volumes",
+    ],
+    [
+      "volumes in zip64",
+      makeZip(two, { end: { disk: 1 }, isZip64: true }).file,
+      "one of several volumes",
+    ],
+    [
+      "records of zip64 that are missing",
+      makeZip(two, { end: { count: 0xffff } }).file,
+      "lacks the records of zip64, which it refers to",
+    ],
+    [
+      "a zip64 record elsewhere",
+      Uint8Array.of(0, ...makeZip(two, { isZip64: true }).file),
+      "has no record of zip64 at 178, where it should be",
+    ],
+    [
+      "a comment like an end",
+      makeZip(two, { comment: `PK\x05\x06${"\0".repeat(18)}` }).file,
+      "has several records that could be the last one",
+    ],
+    [
+      "a comment in an entry that reaches outside",
+      changed(whole, 2 * headerAt + 32, 200),
+      "has a directory that ends within an entry",
+    ],
+    [
+      "no entry in the directory",
+      changed(whole, 2 * headerAt, 0),
+      "has no entry at byte 0 of its directory",
+    ],
+    [
+      "entries that overlap",
+      makeZip([
+        { ...two[0]!, listed: { size: 8, storedSize: 8 } },
+        two[1]!,
+      ]).file,
+      'has an entry "c/0" of 8 bytes at 0, which overlaps the entry "c/1" at 40',
+    ],
+    [
+      "an entry that overlaps the directory",
+      makeZip([two[0]!, { ...two[1]!, listed: { size: 8, storedSize: 8 } }])
+        .file,
+      'has an entry "c/1" of 8 bytes at 40, which overlaps the directory at 80',
+    ],
+    [
+      "two entries at one place",
+      makeZip([two[0]!, { ...two[1]!, listed: { offset: 0 } }]).file,
+      "which overlaps the entry",
+    ],
+    [
+      "an entry after the directory",
+      makeZip([two[0]!, { ...two[1]!, listed: { offset: 1000 } }]).file,
+      "which overlaps the directory at 80",
+    ],
+    [
+      "a number above 2^53−1",
+      makeZip([{ ...two[0]!, isZip64: true, listed: { size: 2 ** 53 } }]).file,
+      "holds the offset or the size 9007199254740992, where 2^53−1 is the most",
+    ],
+    [
+      "a number that zip64 lacks",
+      makeZip([{ ...two[0]!, listed: { offset: 0xffffffff } }]).file,
+      'lacks a number of zip64 for its entry "c/0"',
+    ],
+  ];
+  for (const [what, file, message] of damaged) {
+    const error = await assertRejects(
+      () => open(file).describe(),
+      DamageError,
+    );
+    assert(
+      error.message.startsWith('File "/a.zip"') &&
+        error.message.includes(message),
+      `${what}: ${error.message}`,
+    );
+    assertEquals(error.key, "/a.zip");
+  }
+});
+
+function changed(bytes: Uint8Array, at: number, byte: number): Uint8Array {
+  return bytes.with(at, byte);
+}
+
+Deno.test("ZipStore reads no directory of more than 1 GiB", async () => {
+  const length = 2 ** 30 + 1;
+  let read = 0;
+  const zip = new ZipStore({
+    get: () => Promise.reject(new Error("A range is enough")),
+    size: () => Promise.resolve(length + 22),
+    getRange(_, range) {
+      const bytes = new Uint8Array(
+        "suffixLength" in range ? range.suffixLength : range.length,
+      );
+      read += bytes.length;
+      const end = new DataView(bytes.buffer, bytes.length - 22);
+      end.setUint32(0, 0x06054b50, true);
+      for (const at of [8, 10]) end.setUint16(at, 60_000, true);
+      end.setUint32(12, length, true);
+      return Promise.resolve(bytes);
+    },
+  }, KEY);
+  await assertRejects(
+    () => zip.describe(),
+    DamageError,
+    "has a directory of 1073741825 bytes, more than the 1073741824 that can be read",
+  );
+  assert(read < 2 ** 20);
+});
+
+/** Changes of a local header, by whether readers refuse the entry, or only `verify` finds it. */
+const HEADERS: [what: string, at: number, byte: number, isRead: boolean][] = [
+  ["the signature", 1, 0, false],
+  ["the method", 8, 8, false],
+  ["the length of the name", 26, 2, false],
+  ["the name", 30, 0x64, false],
+  ["an extra field that is longer than its room", 28, 9, false],
+  ["the CRC-32", 15, 99, true],
+  ["the stored length", 18, 8, true],
+  ["the length", 23, 1, true],
+];
+
+Deno.test("wrongHeaders finds local headers that contradict the directory", async () => {
+  const checksum = crc32(BYTES);
+  const entry = { name: "c/0", bytes: BYTES, localExtra: 8 };
+  const { file } = makeZip([entry, { name: "c/1", bytes: BYTES }]);
+  // CRCs in the headers of `makeZip` are 0.
+  const second = 30 + 3 + 8 + 7;
+  for (const at of [0, second]) {
+    new DataView(file.buffer).setUint32(at + 14, checksum, true);
+  }
+  assertEquals(await Array.fromAsync(wrongHeaders(open(file))), []);
+  for (const [what, at, byte, isRead] of HEADERS) {
+    const zip = open(changed(file, at, byte));
+    const problems = await Array.fromAsync(wrongHeaders(zip));
+    assertEquals(problems.map(({ key }) => key), ["/c/0"], what);
+    if (isRead) assertEquals(await zip.get("/c/0"), BYTES);
+    else {
+      await assertRejects(() => zip.get("/c/0"), DamageError, "no header of");
+    }
+    assertEquals(await zip.get("/c/1"), BYTES);
+  }
+  // A bit of a name in the directory would make a chunk the fill value.
+  const renamed = changed(file, second + 40 + 46 + 2, 0x31 ^ 2);
+  const problems = await Array.fromAsync(wrongHeaders(open(renamed)));
+  assertEquals(problems.length, 1);
+  assertEquals(await open(renamed).get("/c/0"), undefined);
+  // Numbers that follow the bytes are not in the header.
+  const made = makeArchive([
+    { name: "a", content: BYTES, hasDescriptor: true },
+  ]);
+  assertEquals(await Array.fromAsync(wrongHeaders(open(made))), []);
+});
+
+/** Names as other programs write them, and the keys that they have. */
+const NAMES: [names: string[], keys: string[]][] = [
+  [["./", "./zarr.json", "././c/", "././c/0"], ["/zarr.json", "/c/0"]],
+  [["/zarr.json", "//c/0", "/"], ["/zarr.json", "/c/0"]],
+  [["C:/x/zarr.json"], ["/C:/x/zarr.json"]],
+  [["C:/zarr.json", "C:/c/0"], ["/C:/zarr.json", "/C:/c/0"]],
+  [["x/zarr.json", "C:/zarr.json"], ["/zarr.json"]],
+  [["c/", "c/0", "c/0/", "../up", "d"], ["/c/0", "/d"]],
+];
+
+Deno.test("ZipStore reads names from the root of an archive, and shows no drive as a folder", async () => {
+  for (const [names, keys] of NAMES) {
+    const file = makeArchive(
+      names.map((name) => ({ name, content: BYTES, localExtra: 4 })),
+    );
+    const zip = open(file);
+    assertEquals(await Array.fromAsync(zip.list()), keys, `${names}`);
+    for (const key of keys) {
+      assertEquals(await zip.get(key as StoreKey), BYTES);
+    }
+  }
+});
+
+Deno.test("ZipStore reads archives that are filled up with zeros, as bsdtar writes them to a pipe", async () => {
+  const entries = [{ name: "c/0", content: BYTES, hasDescriptor: true }];
+  for (const isZip64 of [false, true]) {
+    for (const comment of ["", "text", "text\0\0"]) {
+      const file = makeArchive(entries, { isZip64, comment });
+      for (const count of [0, 1, 21, 10_000, 90_000]) {
+        const padded = new Uint8Array(file.length + count);
+        padded.set(file);
+        const zip = open(padded);
+        assertEquals(await zip.get("/c/0"), BYTES);
+        assertEquals((await zip.describe()).comment, comment);
+      }
+    }
+  }
+  const empty = new Uint8Array(10_240);
+  empty.set(makeArchive([]));
+  assertEquals((await open(empty).describe()).entries, 0);
+});
