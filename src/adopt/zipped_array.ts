@@ -14,7 +14,7 @@ import {
   type ShardLayout,
 } from "../shards/mod.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/mod.ts";
-import { type StoredExtent, storedExtents, ZipStore } from "../zip/mod.ts";
+import { storedEntries, type StoredEntry, ZipStore } from "../zip/mod.ts";
 
 const DOCUMENT = "/zarr.json";
 /** The members of metadata that must be the same for all files of an array. */
@@ -28,10 +28,9 @@ export interface ZippedArray {
   readonly metadata: ArrayMetadata;
   /** The shape of its chunks in elements. */
   readonly chunkShape: readonly number[];
-  /** The extents of the chunks in the zip, with their grid coordinates and the keys of their entries. */
-  readonly extents: readonly (StoredExtent & {
+  /** The extents of the chunks in the zip, with their grid coordinates. */
+  readonly extents: readonly (StoredEntry & {
     readonly coordinates: readonly number[];
-    readonly key: StoreKey;
   })[];
 }
 
@@ -75,14 +74,13 @@ export async function readZippedArray(
     );
   }
   const keys = coordinates.map((c) => chunks.key(c));
-  const extents = await storedExtents(zip, keys, options);
+  const extents = await storedEntries(zip, keys, options);
   return {
     size,
     metadata,
     chunkShape: chunks.chunkShape,
     extents: extents.map((extent, i) => ({
       coordinates: coordinates[i]!,
-      key: keys[i]!,
       ...extent,
     })),
   };

@@ -4,9 +4,11 @@ export { fitZip } from "./fit_zip.ts";
 export { zipContainer, type ZipOptions } from "./zip_container.ts";
 export {
   type EntryProblem,
-  type StoredExtent,
-  storedExtents,
+  storedEntries,
+  type StoredEntry,
+  wrongEntries,
   wrongHeaders,
+  zipShardProblems,
 } from "./verify_archive.ts";
 export {
   encodeDirectory,

@@ -1,61 +1,167 @@
-import type { DamageError } from "../errors/mod.ts";
-import type { StoreKey, StoreOptions } from "../stores/mod.ts";
-import type { Archive } from "./archive.ts";
+import { DamageError, describe } from "../errors/mod.ts";
+import type { ShardIndex } from "../shards/mod.ts";
+import type {
+  ByteRange,
+  Store,
+  StoreKey,
+  StoreOptions,
+} from "../stores/mod.ts";
+import { type Archive, obstacleOf } from "./archive.ts";
 import { headerEnd, type ListedEntry } from "./entry_table.ts";
-import { archiveOf, type ZipStore } from "./zip_store.ts";
-import { type Extent, MOST_32, viewOf } from "./zip_records.ts";
+import { archiveOf, ZipStore } from "./zip_store.ts";
+import {
+  type Extent,
+  LOCAL_SIGNATURE,
+  MOST_32,
+  viewOf,
+} from "./zip_records.ts";
 
-/** A difference between an archive and its directory. */
+/** A difference between an entry and the directory of its archive. */
 export interface EntryProblem {
+  /** Whether the local header of the entry differs, or its bytes. */
+  readonly kind: "header" | "bytes";
   /** The key of the entry in the store. */
   readonly key: StoreKey;
   /** A sentence. */
   readonly message: string;
 }
 
-/** The number of entries whose headers are read one after another. */
-const ENTRIES_AT_ONCE = 4096;
+/**
+ * Compares the entries of a zip with its directory: their local headers, and their bytes
+ * with their CRC-32.
+ *
+ * @param isSelected Which entries are compared, by their names.
+ */
+export async function* wrongEntries(
+  store: ZipStore,
+  options: StoreOptions = {},
+  isSelected?: (name: string) => boolean,
+): AsyncGenerator<EntryProblem> {
+  for await (
+    const { key, entry, problem } of entriesOf(store, options, isSelected)
+  ) {
+    if (problem !== undefined) yield { kind: "header", key, message: problem };
+    else if (obstacleOf(entry) === undefined) {
+      try {
+        await archiveOf(store).use(options, async (archive) => {
+          const size = archive.sizeOf(entry);
+          for await (const _ of archive.pieces(entry, 0, size, options));
+        });
+      } catch (error) {
+        if (!(error instanceof DamageError)) throw error;
+        yield { kind: "bytes", key, message: error.message };
+      }
+    }
+  }
+}
+
+/** A shard that may be a zip, as {@linkcode zipContainer} makes them. */
+interface ZipShard {
+  readonly store: Store;
+  readonly key: StoreKey;
+  readonly index: ShardIndex;
+  /** Reads a range of the shard. */
+  read(range: ByteRange): Promise<Uint8Array | undefined>;
+}
+
+/**
+ * Compares the entries of a shard that is a zip with its directory, and with the index of
+ * the shard. Nothing is found in other shards.
+ */
+export async function* zipShardProblems(
+  { store, key, index, read }: ZipShard,
+  options: StoreOptions,
+): AsyncGenerator<Omit<EntryProblem, "key">> {
+  const start = await read({ offset: 0, length: 4 });
+  const isZip = start?.length === 4 &&
+    viewOf(start).getUint32(0, true) === LOCAL_SIGNATURE &&
+    !index.some((entry) => entry?.offset === 0);
+  if (!isZip) return;
+  const zip = new ZipStore(store, key);
+  try {
+    const ends = new Set<string>();
+    for await (const found of entriesOf(zip, options)) {
+      ends.add(`${found.offset} ${found.entry.storedSize}`);
+    }
+    yield* wrongEntries(zip, options);
+    const other = index.findIndex((entry) =>
+      entry !== undefined && !ends.has(`${entry.offset} ${entry.length}`)
+    );
+    if (other >= 0) {
+      yield {
+        kind: "header",
+        message: `Inner chunk ${other} of ${
+          describe(key)
+        } is no entry of the zip that its shard is`,
+      };
+    }
+  } catch (error) {
+    if (!(error instanceof DamageError)) throw error;
+    yield { kind: "header", message: error.message };
+  }
+}
 
 /**
  * Compares the local headers of an archive with its directory, as strict readers do. Of
  * entries that later ones replace, nothing is read.
  *
- * @param isSelected Which entries are compared.
+ * @param isSelected Which entries are compared, by their names.
  */
 export async function* wrongHeaders(
   store: ZipStore,
   options: StoreOptions = {},
-  isSelected: (key: StoreKey) => boolean = () => true,
+  isSelected?: (name: string) => boolean,
 ): AsyncGenerator<EntryProblem> {
-  const names = await archiveOf(store)
-    .use(options, ({ entries }) => entries.names());
-  let found: string[] = [];
-  for (const name of names) {
-    if (isSelected(`/${name}`)) found.push(name);
-    if (found.length < ENTRIES_AT_ONCE) continue;
-    yield* await problemsOf(store, found, options);
-    found = [];
+  for await (const found of entriesOf(store, options, isSelected)) {
+    const { key, problem } = found;
+    if (problem !== undefined) yield { kind: "header", key, message: problem };
   }
-  yield* await problemsOf(store, found, options);
 }
 
-async function problemsOf(
+/** An entry whose local header was read. */
+interface LocatedEntry {
+  readonly key: StoreKey;
+  readonly entry: ListedEntry;
+  /** Where its bytes begin in the file; `undefined` if it has no such header. */
+  readonly offset: number | undefined;
+  /** How its header differs from the directory, in a sentence. */
+  readonly problem: string | undefined;
+}
+
+/** The number of entries whose headers are read in one state of the archive. */
+const ENTRIES_AT_ONCE = 4096;
+
+/** Reads the local headers of the entries of an archive, in the order of the file for some thousands. */
+async function* entriesOf(
   store: ZipStore,
-  names: readonly string[],
   options: StoreOptions,
-): Promise<EntryProblem[]> {
-  return await archiveOf(store).use(options, async (archive) => {
-    const problems: EntryProblem[] = [];
-    const entries = names.map((name) => archive.entries.get(name)!);
-    for await (const found of archive.headers(entries, options)) {
-      const message = "error" in found
-        ? found.error.message
-        : contradiction(archive, found.entry, found.header)?.message;
-      const key = archive.keyOf(found.entry);
-      if (message !== undefined) problems.push({ key, message });
-    }
-    return problems;
-  });
+  isSelected: (name: string) => boolean = () => true,
+): AsyncGenerator<LocatedEntry> {
+  const all = await archiveOf(store)
+    .use(options, ({ entries }) => [...entries.names()]);
+  const names = all.filter(isSelected);
+  for (let at = 0; at < names.length; at += ENTRIES_AT_ONCE) {
+    yield* await archiveOf(store).use(options, async (archive) => {
+      const entries = names.slice(at, at + ENTRIES_AT_ONCE)
+        .map((name) => archive.entries.get(name)!);
+      const located: LocatedEntry[] = [];
+      for await (const found of archive.headers(entries, options)) {
+        const { entry } = found;
+        const key = archive.keyOf(entry);
+        located.push(
+          "error" in found
+            ? { key, entry, offset: undefined, problem: found.error.message }
+            : {
+              key,
+              entry,
+              offset: found.offset,
+              problem: contradiction(archive, entry, found.header),
+            },
+        );
+      }
+      return located;
+    });
+  }
 }
 
 /** The flag of entries whose CRC-32 and lengths follow their bytes. */
@@ -66,7 +172,7 @@ function contradiction(
   archive: Archive,
   entry: ListedEntry,
   header: Uint8Array,
-): DamageError | undefined {
+): string | undefined {
   const view = viewOf(header);
   if ((view.getUint16(6, true) & HAS_DESCRIPTOR) !== 0) return undefined;
   const numbers = [
@@ -80,28 +186,28 @@ function contradiction(
     return archive.damaged(
       entry,
       `has the ${what} ${found} in its local header, where the directory says ${expected}: it was changed after it was written; get the archive again`,
-    );
+    ).message;
   }
 }
 
-/** The bytes of an entry in the file. */
-export interface StoredExtent {
+/** An entry that is stored as it is. */
+export interface StoredEntry {
+  readonly name: string;
+  /** Its bytes in the file. */
   readonly extent: Extent;
-  /** The CRC-32 of the entry in the directory. */
-  readonly checksum: number;
 }
 
 /**
- * Finds where entries lie that are stored as they are.
+ * Finds entries that are stored as they are.
  *
  * @throws {RangeError} If an entry is compressed or encrypted, or several have one name.
  * @throws {DamageError} If a local header contradicts the directory.
  */
-export async function storedExtents(
+export async function storedEntries(
   store: ZipStore,
   keys: readonly StoreKey[],
   options: StoreOptions = {},
-): Promise<StoredExtent[]> {
+): Promise<StoredEntry[]> {
   return await archiveOf(store).use(options, async (archive) => {
     const entries = keys.map((key) => archive.find(key)!);
     for (const entry of entries) archive.assertStored(entry);
@@ -112,11 +218,11 @@ export async function storedExtents(
       offsets.set(found.entry, found.offset);
     }
     return entries.map((entry) => ({
+      name: entry.name,
       extent: {
         offset: offsets.get(entry) ?? headerEnd(entry),
         length: entry.storedSize,
       },
-      checksum: entry.checksum,
     }));
   });
 }

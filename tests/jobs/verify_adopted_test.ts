@@ -62,7 +62,7 @@ for (const format of ["tif", "zip"] as const) {
       "a bit of an entry",
       put(flipped),
       "deep inner-chunk-checksum",
-      'of file "/a/y2_x1.zip" has the CRC-32 ',
+      'of archive "/a/y2_x1.zip" has the CRC-32 ',
     ]] as typeof CHANGES,
     [
       "a longer file",

@@ -1,8 +1,7 @@
 /** Archives whose records are damaged, contradict each other, or are unusual. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { crc32 } from "node:zlib";
 import { DamageError, MemoryStore, type StoreKey } from "../../mod.ts";
-import { storedExtents, wrongHeaders } from "../../src/zip/mod.ts";
+import { storedEntries, wrongHeaders } from "../../src/zip/mod.ts";
 import { ZipStore } from "../../zip.ts";
 import { utf8 } from "../support/documents.ts";
 import { withoutVersions } from "../support/without_versions.ts";
@@ -31,7 +30,7 @@ function openCounted(file: Uint8Array) {
   return { zip: new ZipStore(store, KEY), requests };
 }
 
-Deno.test("storedExtents makes one request for a directory near the end, two for a longer one, and few for headers", async () => {
+Deno.test("storedEntries makes one request for a directory near the end, two for a longer one, and few for headers", async () => {
   const plain = Array.from({ length: 500 }, (_, i) => ({
     name: `c/${i}`,
     bytes: BYTES,
@@ -40,7 +39,7 @@ Deno.test("storedExtents makes one request for a directory near the end, two for
   const requestsOf = async (entries: readonly MadeEntry[]) => {
     const { file, offsets } = makeZip(entries);
     const { zip, requests } = openCounted(file);
-    const extents = await storedExtents(zip, keys.slice(0, entries.length));
+    const extents = await storedEntries(zip, keys.slice(0, entries.length));
     assertEquals(extents.map(({ extent }) => extent.offset), offsets);
     return requests;
   };
@@ -60,7 +59,7 @@ Deno.test("storedExtents makes one request for a directory near the end, two for
   assert(Math.max(...parts) <= 2 ** 20);
 });
 
-Deno.test("storedExtents refuses entries that are not in the file as they are, with the reason and a way out", async () => {
+Deno.test("storedEntries refuses entries that are not in the file as they are, with the reason and a way out", async () => {
   const one = { name: "c/0", bytes: BYTES };
   const refused: [Partial<MadeEntry>[], string][] = [
     [
@@ -81,15 +80,13 @@ Deno.test("storedExtents refuses entries that are not in the file as they are, w
     ];
     const zip = open(makeZip(made).file);
     await assertRejects(
-      () => storedExtents(zip, ["/c/0"]),
+      () => storedEntries(zip, ["/c/0"]),
       RangeError,
       message,
     );
     // Entries that nobody asks for may be anything.
-    const [{ extent }] = await storedExtents(zip, ["/other"]) as [
-      { extent: { length: number } },
-    ];
-    assertEquals(extent.length, 7);
+    const [other] = await storedEntries(zip, ["/other"]);
+    assertEquals(other!.extent.length, 7);
   }
 });
 
@@ -269,14 +266,9 @@ const HEADERS: [what: string, at: number, byte: number, isRead: boolean][] = [
 ];
 
 Deno.test("wrongHeaders finds local headers that contradict the directory", async () => {
-  const checksum = crc32(BYTES);
   const entry = { name: "c/0", bytes: BYTES, localExtra: 8 };
   const { file } = makeZip([entry, { name: "c/1", bytes: BYTES }]);
-  // CRCs in the headers of `makeZip` are 0.
   const second = 30 + 3 + 8 + 7;
-  for (const at of [0, second]) {
-    new DataView(file.buffer).setUint32(at + 14, checksum, true);
-  }
   assertEquals(await Array.fromAsync(wrongHeaders(open(file))), []);
   for (const [what, at, byte, isRead] of HEADERS) {
     const zip = open(changed(file, at, byte));

@@ -42,7 +42,7 @@ export function slowCrc32(bytes: Uint8Array): number {
   return ~state >>> 0;
 }
 
-/** Writes a zip number by number. CRCs in local headers are 0, since nobody looks at them. */
+/** Writes a zip number by number. */
 export function makeZip(
   entries: readonly MadeEntry[],
   { comment = "", isZip64 = false, end = {} }: {
@@ -81,8 +81,15 @@ export function makeZip(
     put(flags | (hasDescriptor ? 8 : 0), 2);
     put(method, 2);
     put(0, 4); // The time.
-    put(0, 4); // The CRC.
-    for (const _ of "12") put(hasDescriptor ? 0 : bytes.length, 4);
+    const { checksum, storedSize, size } = entry.listed ?? {};
+    const numbers = [
+      checksum ?? slowCrc32(bytes),
+      storedSize ?? bytes.length,
+      size ?? bytes.length,
+    ];
+    for (const number of numbers) {
+      put(hasDescriptor ? 0 : Math.min(number, 0xffffffff), 4);
+    }
     put(text(localName).length, 2);
     put(localExtra, 2);
     append(text(localName));

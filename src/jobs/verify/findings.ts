@@ -33,8 +33,8 @@ import { GLOBS } from "../../hierarchy/mod.ts";
  *   since a codec is not known
  * - `index-checksum`, `index-extents`: the index of a shard with a wrong CRC32C, or with
  *   inner chunks outside of the shard or over one another
- * - `shard-file`: a shard in the form of a TIFF whose directories do not fit the array and the
- *   index, if the verification is deep
+ * - `shard-file`: a shard in the form of a TIFF or a zip whose directories do not fit the
+ *   array and the index, if the verification is deep
  * - `inner-chunk-checksum`, `inner-chunk-decoding`: likewise for an inner chunk, if the
  *   verification is deep
  * - `adopted-file-changed`: an adopted file that has another length than its index was made
@@ -47,7 +47,8 @@ import { GLOBS } from "../../hierarchy/mod.ts";
  *   encoding or of other parts, so that readers get the fill value
  * - `stray-object`: an object at the key of a chunk that is stored in other parts
  * - `unknown-file`: a file in an array that belongs to no chunk
- * - `archive-entry`: an entry of a zip archive that is damaged or cannot be read
+ * - `archive-entry`: an entry of a zip archive that is damaged, has a local header that
+ *   contradicts the directory, or cannot be read
  * - `archive-layout`: an archive of OME-Zarr that contradicts RFC-9 of NGFF
  * - `archive-leftovers`: entries of a zip archive that nobody reads
  * - `archive-deflated`: deflated entries in a zip archive

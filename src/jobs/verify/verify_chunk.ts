@@ -31,6 +31,7 @@ import {
   type ShardLevel,
 } from "../chunk_checks.ts";
 import { tiffShardProblem } from "../../tiff/mod.ts";
+import { zipShardProblems } from "../../zip/mod.ts";
 import type { ChunkDecoding } from "./chunk_decoding.ts";
 import { type Finding, finding, type Rule } from "./findings.ts";
 
@@ -348,6 +349,16 @@ class ChunkVerification {
           "shard-file",
           `TIFF ${describe(this.#key)} ${problem}: write the shard anew`,
         );
+      }
+      const { store, chunks } = this.#array;
+      const key = chunks.key(this.#coordinates);
+      const problems = zipShardProblems(
+        { store, key, index: entries, read },
+        this.#options,
+      );
+      for await (const { kind, message } of problems) {
+        const rule = kind === "bytes" ? "inner-chunk-checksum" : "shard-file";
+        this.#add(rule, message);
       }
     }
     for (const [place, entry] of entries.entries()) {
