@@ -10,7 +10,7 @@ import {
 import { FileSystemStore } from "../stores/mod.ts";
 import type { Arguments, Command, Io } from "./command.ts";
 import { CONTAINER_OPTIONS, containerOf } from "./container_arguments.ts";
-import { printLayouts, printOthers } from "./draw_array.ts";
+import { nameOf, printLayouts, printOthers } from "./draw_array.ts";
 import { bytesText, countText, ProgressLine } from "./format.ts";
 import {
   LAYOUT_OPTIONS,
@@ -181,6 +181,7 @@ async function run(
       },
     });
     progress.clear();
+    if (!args.has("quiet")) warnOfParts(converted, io);
     report(converted, args, place, io);
     return converted.leftOut.length > 0 ? 1 : 0;
   } catch (error) {
@@ -191,6 +192,21 @@ async function run(
     }
     throw withUsage(error);
   }
+}
+
+/** The chunk key encodings that all Zarr programs know. */
+const KNOWN_ENCODINGS = ["default", "v2"];
+
+/** Warns of arrays in parts that zarr-python 3.0 to 3.4 opens through a group without an error. */
+function warnOfParts({ arrays }: Conversion, io: Io): void {
+  const misread = arrays.find(({ metadata }) =>
+    metadata.storage_transformers?.length &&
+    KNOWN_ENCODINGS.includes(nameOf(metadata.chunk_key_encoding))
+  );
+  if (misread === undefined) return;
+  io.note(
+    `/${misread.path} is in parts and has no suffix: zarr-python reads fill values where it opens such an array through a group, and refuses one with --suffix\n`,
+  );
 }
 
 /** Prints what was converted, and where it is: `copied to b.zarr`, or `converted in place in a.zarr`. */

@@ -404,7 +404,11 @@ Deno.test("convert copies from files and over HTTP, and back to plain", async ()
       const [name, args, key] of [
         ["plain", ["--plain"], "/c/1/1"],
         ["v2", ["--encoding", "v2", "--parts", "-"], "/1.1.".slice(0, 4)],
-        ["dots", ["--encoding", "default:.", "--suffix", ""], "/c.1.1"],
+        [
+          "dots",
+          ["--encoding", "default:.", "--suffix", "", "--parts", "-"],
+          "/c.1.1",
+        ],
         ["template", ["--template", "t_{1:02}_{0:02}.bin"], "/t_01_01.bin"],
       ] as const
     ) {
@@ -419,6 +423,19 @@ Deno.test("convert copies from files and over HTTP, and back to plain", async ()
       const copy = await openArrayChunks(new FileSystemStore(target));
       assertEquals(copy.key([1, 1]), key, name);
       assertEquals(await copy.get([1, 1]), await chunks.get([1, 1]), name);
+    }
+  });
+});
+
+Deno.test("convert warns of arrays in parts that zarr-python opens without an error", async () => {
+  await inTempDir(async (folder) => {
+    const args = ["convert", DEM, `${folder}/a`, "--parts", ",.index"];
+    const { code, err } = await runCli(...args);
+    assertEquals(code, 0);
+    assertMatch(err, /^\/ is in parts and has no suffix: zarr-python .*\n$/);
+    for (const more of [["--quiet"], ["--suffix", ".s"]]) {
+      const run = await runCli(...args, "--overwrite", ...more);
+      assertEquals([run.code, run.err], [0, ""]);
     }
   });
 });
