@@ -65,7 +65,7 @@ export const CONVERT: Command = {
     "Which nodes:": {
       ...NODE_OPTIONS,
       "--keep-going":
-        "leave out invalid nodes of a group; if there are any, the exit status is 1",
+        "leave out invalid nodes of a group, which makes the exit status 1, and copy arrays that cannot get the layout as they are",
       ...SOURCE_OPTIONS,
     },
     "Safety:": {

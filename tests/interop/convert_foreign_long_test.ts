@@ -9,18 +9,18 @@ import { PYTHON, runScript } from "./python.ts";
 /** The nodes that `foreign_arrays.py` writes, and the options that give them another layout. */
 const CONVERSIONS: readonly [source: string, options: string][] = [
   ["group.zarr", "--plain"],
-  ["group.zarr", "--suffix .shard --parts ,.index"],
+  ["group.zarr", "--suffix .shard --parts ,.index --keep-going"],
   ["group.zarr", "--suffix .x --parts .head:1,"],
   ["group.zarr", "--encoding fanout"],
   ["group.zarr", "--encoding v2:/"],
   ["group.zarr", "--encoding default:. --suffix .y"],
   [
     "group.zarr",
-    "--container zip --suffix .zip --parts ,.index",
+    "--container zip --suffix .zip --parts ,.index --keep-going",
   ],
   ["image.zarr", "--container tiff --suffix .tiff --parts ,.index"],
   ["image.zarr", "--template tile_{1:03}_{0:03}.raw --parts .a:7,"],
-  ["first.zarr", "--parts .index,.data"],
+  ["first.zarr", "--parts .index,.data --suffix .y"],
   ["first.zarr", "--suffix .z"],
 ];
 
