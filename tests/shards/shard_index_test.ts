@@ -1,104 +1,49 @@
-import {
-  assert,
-  assertEquals,
-  assertStringIncludes,
-  assertThrows,
-} from "@std/assert";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import {
   ChecksumError,
-  createArrayChunks,
+  DamageError,
   decodeShardIndex,
   encodeShardIndex,
-  FileSystemStore,
-  MemoryStore,
-  openArrayChunks,
-  parseShardLayout,
-  readShardIndex,
+  type ShardIndex,
   shardIndexSize,
   type ShardLayout,
 } from "../../mod.ts";
-import { concatParts } from "../support/metadata.ts";
-import { logged } from "../support/observed_store.ts";
 import { indexesOf, layouts, layoutsOf } from "./arbitraries.ts";
 import {
+  ABSENT,
   slowCrc32c,
   slowEntries,
   slowIndexBytes,
   slowIndexSize,
   storedEntries,
+  type StoredEntry,
 } from "./slow_shard.ts";
+
+const MOST = Number.MAX_SAFE_INTEGER;
+const KEY = "/c/0/1";
 
 /** A layout and an index for it. */
 const indexes = layouts.chain((layout) =>
   fc.record({ layout: fc.constant(layout), index: indexesOf(layout) })
 );
 
-Deno.test("encodeShardIndex agrees with BigInt arithmetic, byte by byte", () => {
+Deno.test("encodeShardIndex and decodeShardIndex agree with BigInt arithmetic, byte by byte, at any offset in a buffer", () => {
   fc.assert(
-    fc.property(indexes, ({ layout, index }) => {
+    fc.property(indexes, fc.nat(17), ({ layout, index }, byteOffset) => {
       const bytes = encodeShardIndex(index, layout);
       assertEquals(bytes, slowIndexBytes(storedEntries(index), layout));
       assertEquals(slowEntries(bytes, layout), storedEntries(index));
-    }),
-    { numRuns: 500 },
-  );
-});
-
-Deno.test("decodeShardIndex is the inverse of encodeShardIndex", () => {
-  fc.assert(
-    fc.property(indexes, ({ layout, index }) => {
-      const bytes = encodeShardIndex(index, layout);
-      assertEquals(decodeShardIndex(bytes, layout), index);
-    }),
-    { numRuns: 500 },
-  );
-});
-
-Deno.test("decodeShardIndex reads bytes written by BigInt arithmetic, and does not change them", () => {
-  fc.assert(
-    fc.property(indexes, ({ layout, index }) => {
-      const bytes = slowIndexBytes(storedEntries(index), layout);
-      const before = bytes.slice();
-      assertEquals(decodeShardIndex(bytes, layout), index);
-      assertEquals(bytes, before);
-    }),
-    { numRuns: 500 },
-  );
-});
-
-Deno.test("decodeShardIndex reads a view at any offset in its buffer", () => {
-  fc.assert(
-    fc.property(indexes, fc.nat(17), ({ layout, index }, byteOffset) => {
-      const bytes = slowIndexBytes(storedEntries(index), layout);
-      const buffer = new Uint8Array(byteOffset + bytes.length + 5).fill(0xa5);
-      buffer.set(bytes, byteOffset);
-      const view = buffer.subarray(byteOffset, byteOffset + bytes.length);
-      assertEquals(decodeShardIndex(view, layout), index);
-    }),
-  );
-});
-
-Deno.test("decodeShardIndex reads a view at each unaligned offset, with and without a checksum", () => {
-  for (const layout of layoutsOf(2)) {
-    const index = [undefined, { offset: 0x0102030405, length: 6 }];
-    const bytes = encodeShardIndex(index, layout);
-    for (const byteOffset of [1, 3, 5, 7, 9]) {
-      const buffer = new Uint8Array(byteOffset + bytes.length + 1).fill(0xff);
-      buffer.set(bytes, byteOffset);
-      const view = buffer.subarray(byteOffset, byteOffset + bytes.length);
-      assertEquals(decodeShardIndex(view, layout), index);
-    }
-  }
-});
-
-Deno.test("shardIndexSize is the length of every index of the layout", () => {
-  fc.assert(
-    fc.property(indexes, ({ layout, index }) => {
       const size = slowIndexSize(layout);
-      assertEquals(shardIndexSize(layout), size);
-      assertEquals(encodeShardIndex(index, layout).length, size);
+      assertEquals([shardIndexSize(layout), bytes.length], [size, size]);
+      const buffer = new Uint8Array(byteOffset + size + 5).fill(0xa5);
+      buffer.set(bytes, byteOffset);
+      const before = buffer.slice();
+      const view = buffer.subarray(byteOffset, byteOffset + size);
+      assertEquals(decodeShardIndex(view, layout), index);
+      assertEquals(buffer, before);
     }),
+    { numRuns: 700 },
   );
 });
 
@@ -130,26 +75,6 @@ Deno.test("encodeShardIndex writes these bytes, as the document of sharding_inde
   );
 });
 
-Deno.test("encodeShardIndex writes the same index for both index locations", () => {
-  const index = [{ offset: 20, length: 1 }];
-  const [start, , , , end] = layoutsOf(1);
-  assertEquals(start!.indexLocation, "start");
-  assertEquals(end!.indexLocation, "end");
-  assertEquals(encodeShardIndex(index, start!), encodeShardIndex(index, end!));
-});
-
-Deno.test("decodeShardIndex distinguishes an empty inner chunk from an absent one", () => {
-  for (const layout of layoutsOf(3)) {
-    const index = [
-      { offset: 0, length: 0 },
-      undefined,
-      { offset: 7, length: 0 },
-    ];
-    const bytes = encodeShardIndex(index, layout);
-    assertEquals(decodeShardIndex(bytes, layout), index);
-  }
-});
-
 /** The same bytes with one bit changed. */
 function withFlippedBit(bytes: Uint8Array, bit: number): Uint8Array {
   const flipped = bytes.slice();
@@ -160,141 +85,146 @@ function withFlippedBit(bytes: Uint8Array, bit: number): Uint8Array {
 /** Refuses bytes for their checksum, with all that the error must say. */
 function assertChecksumError(bytes: Uint8Array, layout: ShardLayout): void {
   const error = assertThrows(
-    () => decodeShardIndex(bytes, layout, "/c/0/1"),
+    () => decodeShardIndex(bytes, layout, KEY),
     ChecksumError,
-    'The index of "/c/0/1" has the CRC32C 0x',
+    `The index of "${KEY}" has the CRC32C 0x`,
   );
-  const [stored] = new Uint32Array(bytes.slice(-4).buffer);
+  const [expected] = new Uint32Array(bytes.slice(-4).buffer);
   const actual = Number(slowCrc32c(bytes.subarray(0, -4)));
-  const { key, expected } = error;
-  assertEquals(
-    { key, expected, actual: error.actual },
-    { key: "/c/0/1", expected: stored, actual },
-  );
-  for (const checksum of [stored!, actual]) {
+  assertEquals([error.key, error.expected, error.actual], [
+    KEY,
+    expected,
+    actual,
+  ]);
+  for (const checksum of [expected!, actual]) {
     const hexadecimal = checksum.toString(16).padStart(8, "0");
     assertStringIncludes(error.message, `0x${hexadecimal}`);
   }
 }
 
-Deno.test("decodeShardIndex rejects every index with one flipped bit, with both checksums and the key", () => {
+Deno.test("decodeShardIndex rejects any flipped bit if there is a checksum, before it looks at the numbers", () => {
   const index = [{ offset: 64, length: 1000 }, undefined];
-  let flips = 0;
   for (const layout of layoutsOf(2).filter((it) => it.indexHasChecksum)) {
     const bytes = encodeShardIndex(index, layout);
     for (let bit = 0; bit < 8 * bytes.length; bit++) {
       assertChecksumError(withFlippedBit(bytes, bit), layout);
-      flips++;
     }
+    bytes.subarray(-4).reverse(); // The checksum is little-endian in any layout.
+    assertChecksumError(bytes, layout);
+    const error = assertThrows(
+      () => decodeShardIndex(bytes, layout),
+      ChecksumError,
+      "The index has the CRC32C 0x",
+    );
+    assertEquals(error.key, "");
   }
-  assertEquals(flips, 4 * 8 * 36);
 });
 
-Deno.test("decodeShardIndex rejects one flipped bit in an index of any layout with a checksum", () => {
+Deno.test("decodeShardIndex rejects any other length than that of the layout", () => {
+  fc.assert(
+    fc.property(layouts, (layout) => {
+      const size = shardIndexSize(layout);
+      for (const length of [0, size - 16, size - 4, size - 1, size + 1]) {
+        assertThrows(
+          () => decodeShardIndex(new Uint8Array(length), layout, KEY),
+          DamageError,
+          `The index of "${KEY}" is ${length} bytes long, where [${
+            layout.chunksPerShard.join(", ")
+          }] inner chunks take ${size}`,
+        );
+      }
+    }),
+  );
+});
+
+Deno.test("decodeShardIndex accepts 64-bit numbers exactly if both numbers and their sum fit", () => {
+  const most = BigInt(MOST);
+  const check = ([offset, length]: StoredEntry, layout: ShardLayout) => {
+    const entries: StoredEntry[] = [[ABSENT, ABSENT], [offset, length]];
+    const bytes = slowIndexBytes(entries, layout);
+    const decode = () => decodeShardIndex(bytes, layout, KEY)[1];
+    if (offset === ABSENT && length === ABSENT) {
+      assertEquals(decode(), undefined);
+    } else if (offset + length <= most) {
+      const entry = { offset: Number(offset), length: Number(length) };
+      assertEquals(decode(), entry);
+    } else {
+      assertThrows(
+        decode,
+        DamageError,
+        `Inner chunk 1 of "${KEY}" has ${length} bytes from ${offset} on, where 2^53−1 is the most that can be read`,
+      );
+    }
+  };
+  // Some sums would come out small as numbers or as unsigned integers.
+  const limits = [0n, 1n, 3n, most - 1n, most, most + 1n, 2n ** 63n]
+    .concat([ABSENT - 1n, ABSENT]);
+  for (const layout of layoutsOf(2)) {
+    for (const offset of limits) {
+      for (const length of limits) check([offset, length], layout);
+    }
+  }
+  const number = fc.oneof(fc.bigInt(0n, ABSENT), fc.bigInt(0n, most));
   fc.assert(
     fc.property(
-      layouts.chain((layout) =>
-        fc.tuple(
-          fc.constant({ ...layout, indexHasChecksum: true }),
-          indexesOf(layout),
-        )
-      ),
-      fc.nat(),
-      ([layout, index], bit) => {
-        const bytes = encodeShardIndex(index, layout);
-        assertChecksumError(
-          withFlippedBit(bytes, bit % (8 * bytes.length)),
-          layout,
-        );
-      },
+      fc.tuple(number, number),
+      fc.constantFrom(...layoutsOf(2)),
+      check,
     ),
+    { numRuns: 500 },
   );
 });
 
-Deno.test("decodeShardIndex verifies the checksum before the numbers", () => {
-  // With this bit the first offset is above 2^53−1.
-  const [layout] = layoutsOf(1).filter((it) =>
-    it.indexHasChecksum && it.indexEndian === "little"
-  );
-  const bytes = encodeShardIndex([{ offset: 0, length: 1 }], layout!);
-  assertChecksumError(withFlippedBit(bytes, 63), layout!);
-});
-
-Deno.test("decodeShardIndex rejects a big-endian checksum", () => {
-  for (const layout of layoutsOf(1).filter((it) => it.indexHasChecksum)) {
-    const bytes = encodeShardIndex([{ offset: 1, length: 2 }], layout);
-    bytes.subarray(-4).reverse();
-    assertChecksumError(bytes, layout);
-  }
-});
-
-Deno.test("decodeShardIndex names no key if none is given", () => {
-  const [layout] = layoutsOf(1).filter((it) => it.indexHasChecksum);
-  const error = assertThrows(
-    () => decodeShardIndex(new Uint8Array(20), layout!),
-    ChecksumError,
-    "The index has the CRC32C 0x",
-  );
-  assertEquals([error.key, error.expected], ["", 0]);
-});
-
-Deno.test("decodeShardIndex reads flipped bits as they are if there is no checksum", () => {
-  for (const layout of layoutsOf(1).filter((it) => !it.indexHasChecksum)) {
-    const bytes = encodeShardIndex([{ offset: 0, length: 0 }], layout);
-    const lowest = layout.indexEndian === "little" ? 0 : 7;
-    assertEquals(
-      decodeShardIndex(withFlippedBit(bytes, 8 * lowest), layout),
-      [{ offset: 1, length: 0 }],
-    );
-  }
-});
-
-Deno.test("offsets in a shard's index count from the start of the joined shard, header included", async () => {
-  const plain = new FileSystemStore(
-    new URL("../fixtures/dem.zarr", import.meta.url),
-  );
-  const source = await openArrayChunks(plain);
-  const layout = parseShardLayout(source.metadata.codecs[0], [128, 120]);
-  const memory = new MemoryStore();
-  await createArrayChunks(memory, "", {
-    ...source.metadata,
-    storage_transformers: [concatParts(
-      { key_suffix: ".header", size: 64 },
-      { key_suffix: "" },
-      { key_suffix: ".index", size: shardIndexSize(layout) },
-    )],
-  });
-  const { store, log } = logged(memory);
-  const inParts = await openArrayChunks(store);
-
-  let read = 0;
-  for await (const coordinates of source.list()) {
-    const shard = (await source.get(coordinates))!;
-    await inParts.set(coordinates, shard);
-    log.length = 0;
-    const index = await readShardIndex(
-      (range) => inParts.getRange(coordinates, range),
-      layout,
-    );
-    assertEquals(log, [`get ${inParts.key(coordinates)}.index`]);
-    for (const entry of index!) {
-      if (entry === undefined) continue;
-      const { offset, length } = entry;
-      log.length = 0;
-      assertEquals(
-        await inParts.getRange(coordinates, entry),
-        shard.slice(offset, offset + length),
+Deno.test("encodeShardIndex rejects a wrong number of entries, and numbers that no index has", () => {
+  const entry = { offset: 100, length: 1 };
+  const wrong = [-1, 0.5, 1e-9, NaN, Infinity, -Infinity, MOST + 1, "1"];
+  // Each fits, and so would their sum if it were rounded or cancelled out.
+  const pairs = [[MOST, 1], [1, MOST], [MOST, MOST], [-1, 1]]
+    .concat(wrong.flatMap((n) => [[n, 7], [7, n]]) as number[][]);
+  for (const layout of layoutsOf(2)) {
+    for (const count of [0, 1, 3]) {
+      assertThrows(
+        () => encodeShardIndex(Array(count).fill(entry), layout),
+        RangeError,
+        `Expected an index of 2 entries, one for each inner chunk, found ${count}`,
       );
-      // The first inner chunk begins in the header; no other touches it.
-      const key = inParts.key(coordinates);
-      assertEquals(
-        log,
-        offset < 64
-          ? [`get ${key}.header`, `getRange ${key}`]
-          : [`getRange ${key}`],
+    }
+    for (const [offset, length] of pairs) {
+      const index = [undefined, { offset, length }] as ShardIndex;
+      const { message } = assertThrows(
+        () => encodeShardIndex(index, layout),
+        RangeError,
+        "Expected the offset and the length of inner chunk 1 to be whole numbers",
       );
-      read++;
+      const text = [offset, length].map((n) =>
+        typeof n === "string" ? `"${n}"` : `${n}`
+      );
+      assertStringIncludes(message, `found ${text.join(" and ")}`);
     }
   }
-  assert(read > 100, `${read} inner chunks`);
+});
+
+Deno.test("shardIndexSize counts up to 2^53−1, and rejects invalid numbers of inner chunks", () => {
+  const [layout] = layoutsOf(2 ** 49 - 1);
+  assertEquals(shardIndexSize(layout!), 2 ** 53 - 16);
+  const wrong = [[0], [3, 0], [-1], [-1, -4], [0.5], [0.5, 4], [NaN]]
+    .concat([[Infinity], [2 ** 53], [2 ** 49], [2 ** 27, 2 ** 26]]);
+  for (const chunksPerShard of wrong) {
+    const invalid = { ...layout!, chunksPerShard };
+    for (
+      const run of [
+        () => shardIndexSize(invalid),
+        () => encodeShardIndex([], invalid),
+        () => decodeShardIndex(new Uint8Array(), invalid),
+      ]
+    ) {
+      assertThrows(
+        run,
+        RangeError,
+        `of no more than 2^53−1 bytes for all of them, found [${
+          chunksPerShard.join(", ")
+        }]`,
+      );
+    }
+  }
 });

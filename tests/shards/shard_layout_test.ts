@@ -1,6 +1,11 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { MetadataError, parseShardLayout, shardIndexSize } from "../../mod.ts";
+import {
+  MetadataError,
+  parseShardLayout,
+  shardIndexSize,
+  type ShardLayout,
+} from "../../mod.ts";
 
 const BYTES = { name: "bytes", configuration: { endian: "little" } };
 
@@ -41,92 +46,39 @@ Deno.test("parseShardLayout reads the example of the concat-parts document, whos
   assertEquals(shardIndexSize(layout), 1604);
 });
 
-Deno.test("parseShardLayout reads the metadata that zarr-python wrote for the elevation model", async () => {
-  const url = new URL("../fixtures/dem.zarr/zarr.json", import.meta.url);
-  const { chunk_grid, codecs } = JSON.parse(await Deno.readTextFile(url));
-  const layout = parseShardLayout(
-    codecs[0],
-    chunk_grid.configuration.chunk_shape,
-  );
-  assertEquals(layout, {
-    chunksPerShard: [4, 3],
-    indexLocation: "end",
-    indexEndian: "little",
-    indexHasChecksum: true,
-  });
-  assertEquals(shardIndexSize(layout), 196);
-});
+const BIG = { name: "bytes", configuration: { endian: "big" } };
 
-Deno.test("parseShardLayout defaults to an index at the end", () => {
-  const location = (changes: Record<string, unknown>) =>
-    parseShardLayout(sharding(changes), [4, 5]).indexLocation;
-  assertEquals(location({}), "end");
-  assertEquals(location({ index_location: undefined }), "end");
-  assertEquals(location({ index_location: "end" }), "end");
-  assertEquals(location({ index_location: "start" }), "start");
-});
+/** Changes of the configuration, and what they change in the layout. */
+const LAYOUTS: [Record<string, unknown>, Partial<ShardLayout>][] = [
+  [{}, {}],
+  [{ index_location: undefined }, {}],
+  [{ index_location: "end" }, {}],
+  [{ index_location: "start" }, { indexLocation: "start" }],
+  [{ index_codecs: [BIG, "crc32c"] }, { indexEndian: "big" }],
+  [{ codecs: [BIG, "crc32c"] }, {}], // Those of the inner chunks.
+  [{ index_codecs: [BYTES] }, { indexHasChecksum: false }],
+  [
+    { codecs: [BYTES, "crc32c"], index_codecs: [BYTES] },
+    { indexHasChecksum: false },
+  ],
+  [{ index_codecs: [BYTES, { name: "crc32c", configuration: {} }] }, {}],
+  [{ codecs: [sharding({ chunk_shape: [1, 5] })] }, {}],
+];
 
-Deno.test("parseShardLayout reads the byte order of the index, not that of inner chunks", () => {
-  const bytes = (endian: string) => ({
-    name: "bytes",
-    configuration: { endian },
-  });
-  for (const endian of ["little", "big"] as const) {
-    const other = endian === "little" ? "big" : "little";
-    const layout = parseShardLayout(
-      sharding({ codecs: [bytes(other)], index_codecs: [bytes(endian)] }),
-      [2, 5],
-    );
-    assertEquals(layout.indexEndian, endian);
-  }
-});
-
-Deno.test("parseShardLayout detects the checksum of the index, in each form of crc32c", () => {
-  const hasChecksum = (...more: unknown[]) =>
-    parseShardLayout(sharding({ index_codecs: [BYTES, ...more] }), [2, 5])
-      .indexHasChecksum;
-  assertEquals(hasChecksum(), false);
-  assertEquals(hasChecksum({ name: "crc32c" }), true);
-  assertEquals(hasChecksum({ name: "crc32c", configuration: {} }), true);
-  assertEquals(hasChecksum("crc32c"), true);
-});
-
-Deno.test("parseShardLayout does not treat a checksum of inner chunks as one of the index", () => {
-  const codec = sharding({ codecs: [BYTES, "crc32c"], index_codecs: [BYTES] });
-  assertEquals(parseShardLayout(codec, [2, 5]).indexHasChecksum, false);
-});
-
-Deno.test("parseShardLayout reads shards without dimensions", () => {
-  const layout = parseShardLayout(sharding({ chunk_shape: [] }), []);
-  assertEquals(layout.chunksPerShard, []);
-  assertEquals(shardIndexSize(layout), 20);
-});
-
-Deno.test("parseShardLayout reads nested shards from the codecs of outer ones", () => {
-  const inner = sharding({ chunk_shape: [2, 1], index_codecs: [BYTES] });
-  const outer = sharding({ chunk_shape: [4, 5], codecs: [inner] });
-  assertEquals(
-    parseShardLayout(outer, [8, 30]).chunksPerShard,
-    [2, 6],
-  );
-  assertEquals(
-    parseShardLayout(outer.configuration.codecs[0], [4, 5]),
-    {
-      chunksPerShard: [2, 5],
+for (const [changes, expected] of LAYOUTS) {
+  Deno.test(`parseShardLayout reads ${JSON.stringify(changes)}`, () => {
+    const codec = sharding(changes);
+    const shape = [4, 10];
+    assertEquals(parseShardLayout(codec, shape), {
+      chunksPerShard: [2, 2],
       indexLocation: "end",
       indexEndian: "little",
-      indexHasChecksum: false,
-    },
-  );
-});
-
-Deno.test("parseShardLayout does not change the metadata and the shape", () => {
-  const codec = sharding();
-  const shape = [4, 5];
-  parseShardLayout(codec, shape);
-  assertEquals(codec, sharding());
-  assertEquals(shape, [4, 5]);
-});
+      indexHasChecksum: true,
+      ...expected,
+    });
+    assertEquals([codec, shape], [sharding(changes), [4, 10]]);
+  });
+}
 
 Deno.test("parseShardLayout and shardIndexSize count inner chunks as multiplication does", () => {
   const length = fc.integer({ min: 1, max: 100 });
@@ -154,179 +106,156 @@ Deno.test("parseShardLayout and shardIndexSize count inner chunks as multiplicat
   );
 });
 
-const CRC32C = { name: "crc32c" };
-const VALID = {
-  chunk_shape: [2, 5],
-  codecs: [BYTES],
-  index_codecs: [BYTES, CRC32C],
-  index_location: "end",
-};
-
-function assertCodecRefused(
-  codec: unknown,
-  message: string,
-  path: string,
-  shardShape: readonly number[] = [4, 10],
-): void {
-  const error = assertThrows(
-    () => parseShardLayout(codec, shardShape),
-    MetadataError,
-    message,
-  );
-  assertEquals(error.path, path);
-}
-
-/** Refuses a valid configuration with changes; `path` is below `/configuration`. */
-function assertRefused(
-  changes: Record<string, unknown>,
-  message: string,
-  path: string,
-  shardShape?: readonly number[],
-): void {
-  const configuration = { ...VALID, ...changes };
-  assertCodecRefused(
-    { name: "sharding_indexed", configuration },
-    message,
-    `/configuration${path}`,
-    shardShape,
-  );
-}
-
-Deno.test("parseShardLayout accepts the valid metadata that the other tests change", () => {
-  parseShardLayout({ name: "sharding_indexed", configuration: VALID }, [4, 10]);
-});
-
-Deno.test("parseShardLayout rejects values that are not codecs", () => {
-  for (const codec of [undefined, null, 5, true, [], ["sharding_indexed"]]) {
-    assertCodecRefused(codec, "Expected a codec, a name or an object", "");
-  }
-  assertCodecRefused("", "found an empty string", "");
-  assertCodecRefused({}, 'Missing member "name"', "/name");
-  assertCodecRefused({ name: 7 }, "Expected a name, found 7", "/name");
-});
-
-Deno.test("parseShardLayout rejects other codecs, in long form and as names alone", () => {
-  const expected = 'Expected the codec "sharding_indexed", found';
-  for (const name of ["zstd", "sharding", "Sharding_Indexed", "__proto__"]) {
-    const found = `${expected} "${name}"`;
-    assertCodecRefused({ name, configuration: VALID }, found, "/name");
-    assertCodecRefused(name, found, "");
-  }
-});
-
-Deno.test("parseShardLayout rejects the name alone, which lacks a configuration", () => {
-  const path = "/configuration/chunk_shape";
-  const message = 'Missing member "chunk_shape"';
-  assertCodecRefused("sharding_indexed", message, path);
-  assertCodecRefused({ name: "sharding_indexed" }, message, path);
-});
-
-Deno.test("parseShardLayout rejects configurations that are not objects", () => {
-  for (const configuration of [null, 5, "end", [VALID]]) {
-    assertCodecRefused(
-      { name: "sharding_indexed", configuration },
-      "Expected a configuration object, found",
-      "/configuration",
-    );
-  }
-});
-
-Deno.test("parseShardLayout names a missing member", () => {
-  for (const name of ["chunk_shape", "codecs", "index_codecs"]) {
-    const { [name]: _, ...configuration } = VALID as Record<string, unknown>;
-    assertCodecRefused(
-      { name: "sharding_indexed", configuration },
-      `Missing member "${name}" in the configuration of sharding_indexed`,
-      `/configuration/${name}`,
-    );
-  }
-});
-
-Deno.test("parseShardLayout rejects unknown members", () => {
-  const message =
-    'in the configuration of sharding_indexed; known are "chunk_shape", "codecs", "index_codecs" and "index_location"';
-  assertRefused({ order: "C" }, `Unknown member "order" ${message}`, "/order");
-  assertRefused({ "a/b~": undefined }, 'Unknown member "a/b~"', "/a~1b~0");
-  for (const name of ["__proto__", "constructor"]) {
-    const configuration = JSON.parse(
-      `{"${name}": 1, ${JSON.stringify(VALID).slice(1)}`,
-    );
-    assertCodecRefused(
-      { name: "sharding_indexed", configuration },
-      `Unknown member "${name}"`,
-      `/configuration/${name}`,
-    );
-  }
-  assertCodecRefused(
-    { name: "sharding_indexed", configuration: VALID, level: 1 },
-    'Unknown member "level" in a codec',
-    "/level",
-  );
-});
-
-Deno.test("parseShardLayout rejects chunk shapes other than lists of whole numbers from 1", () => {
-  for (const chunk_shape of [null, 2, "2,5", {}, { 0: 2, 1: 5, length: 2 }]) {
-    assertRefused(
+/** Changes of a valid configuration that are refused, the places of the errors below `/configuration`, and their messages. */
+const REFUSED: [Record<string, unknown>, string, string][] = [
+  ...["chunk_shape", "codecs", "index_codecs"].map(
+    (name): [Record<string, unknown>, string, string] => [
+      { [name]: undefined },
+      `/${name}`,
+      "",
+    ],
+  ),
+  [
+    { order: "C" },
+    "/order",
+    'Unknown member "order" in the configuration of sharding_indexed; known are "chunk_shape", "codecs", "index_codecs" and "index_location"',
+  ],
+  [{ "a/b~": undefined }, "/a~1b~0", 'Unknown member "a/b~"'],
+  ...[null, 2, "2,5", {}, { 0: 2, 1: 5, length: 2 }].map(
+    (chunk_shape): [Record<string, unknown>, string, string] => [
       { chunk_shape },
+      "/chunk_shape",
       "Expected chunk_shape to be a list of lengths, found",
-      "/chunk_shape",
-    );
-  }
-  const lengths = [0, -1, -5, 0.5, 2.5, NaN, Infinity, 2 ** 53, "5", null, [5]];
-  for (const length of lengths) {
-    assertRefused(
+    ],
+  ),
+  ...[0, -1, 0.5, 2.5, NaN, Infinity, 2 ** 53, "5", null, [5]].map(
+    (length): [Record<string, unknown>, string, string] => [
       { chunk_shape: [2, length] },
-      "Expected a length in chunk_shape to be",
       "/chunk_shape/1",
-    );
-  }
-});
-
-Deno.test("parseShardLayout rejects inner chunks that do not fill the shard, by one element", () => {
-  const wrong: [chunk: number[], shard: number[]][] = [
-    [[2, 5], [4, 9]],
-    [[2, 5], [4, 11]],
-    [[2, 5], [3, 10]],
-    [[2, 5], [2, 4]], // Larger than the shard.
-    [[4, 10], [2, 5]],
-    [[2 ** 53 - 1], [2 ** 53 - 2]],
-  ];
-  for (const [chunk_shape, shardShape] of wrong) {
-    assertRefused(
+      "Expected a length in chunk_shape to be",
+    ],
+  ),
+  ...[[2, 4], [3, 5], [8, 10], [4, 20], [], [2], [2, 5, 1]].map(
+    (chunk_shape): [Record<string, unknown>, string, string] => [
       { chunk_shape },
-      `Expected a chunk_shape of which a shard of [${
-        shardShape.join(", ")
-      }] is a multiple in every dimension, found [${chunk_shape.join(", ")}]`,
       "/chunk_shape",
-      shardShape,
-    );
-  }
-});
+      `Expected a chunk_shape of which a shard of [4, 10] is a multiple in every dimension, found [${
+        chunk_shape.join(", ")
+      }]`,
+    ],
+  ),
+  ...[null, 0, "bytes", BYTES].flatMap((value) =>
+    ["codecs", "index_codecs"].map(
+      (name): [Record<string, unknown>, string, string] => [
+        { [name]: value },
+        `/${name}`,
+        `Expected ${name} to be a list, found`,
+      ],
+    )
+  ),
+  [{ codecs: [] }, "/codecs", "Expected at least one codec"],
+  ...["middle", "End", "", null, 0, ["end"]].map(
+    (index_location): [Record<string, unknown>, string, string] => [
+      { index_location },
+      "/index_location",
+      'Expected index_location "start" or "end", found',
+    ],
+  ),
+  [
+    { index_codecs: [BYTES, { name: "crc32c", configuration: { level: 1 } }] },
+    "/index_codecs/1/configuration/level",
+    "Unknown member",
+  ],
+  ...[[], ["crc32c"], [BYTES, BYTES], [BYTES, "crc32c", "crc32c"], ["zstd"]]
+    .map((index_codecs): [Record<string, unknown>, string, string] => [
+      { index_codecs },
+      "/index_codecs",
+      "Expected index_codecs to be bytes, and maybe crc32c after it, found",
+    ]),
+  ...[{}, { endian: "native" }].map(
+    (configuration): [Record<string, unknown>, string, string] => [
+      { index_codecs: [{ name: "bytes", configuration }] },
+      "/index_codecs/0/configuration/endian",
+      "endian",
+    ],
+  ),
+];
 
-Deno.test("parseShardLayout rejects inner chunks with a rank other than that of the shard", () => {
-  const wrong = [
-    [[], [4, 10]],
-    [[2], [4, 10]],
-    [[2, 5, 1], [4, 10]],
-    [[1], []],
-  ] as const;
-  for (const [chunk_shape, shardShape] of wrong) {
-    assertRefused({ chunk_shape }, "found", "/chunk_shape", shardShape);
-  }
-});
-
-Deno.test("parseShardLayout rejects codecs and index_codecs that are not lists", () => {
-  for (const value of [null, 0, "bytes", BYTES]) {
-    for (const name of ["codecs", "index_codecs"]) {
-      const message = `Expected ${name} to be a list, found`;
-      assertRefused({ [name]: value }, message, `/${name}`);
+Deno.test("parseShardLayout refuses configurations that are not valid, with their places", () => {
+  for (const [changes, path, message] of REFUSED) {
+    const codec = sharding(changes);
+    for (const [name, value] of Object.entries(changes)) {
+      const isMissing = value === undefined && name in sharding().configuration;
+      if (isMissing) {
+        delete (codec.configuration as Record<string, unknown>)[name];
+      }
     }
+    const error = assertThrows(
+      () => parseShardLayout(codec, [4, 10]),
+      MetadataError,
+      message,
+    );
+    assertEquals(error.path, `/configuration${path}`, JSON.stringify(changes));
   }
 });
 
-Deno.test("parseShardLayout rejects index locations other than start and end", () => {
-  const message = 'Expected index_location "start" or "end", found';
-  for (const index_location of ["middle", "End", "", null, 0, ["end"]]) {
-    assertRefused({ index_location }, message, "/index_location");
+/** Codecs that are refused, and the places of the errors. */
+const WRONG_CODECS: [unknown, string, string][] = [
+  ...[undefined, null, 5, true, [], ["sharding_indexed"]].map(
+    (codec): [unknown, string, string] => [codec, "", "Expected a codec"],
+  ),
+  ["", "", "found an empty string"],
+  [{}, "/name", 'Missing member "name"'],
+  [{ name: 7 }, "/name", "Expected a name, found 7"],
+  ...["zstd", "sharding", "Sharding_Indexed", "__proto__"].flatMap(
+    (name): [unknown, string, string][] => [
+      [name, "", `Expected the codec "sharding_indexed", found "${name}"`],
+      [{ ...sharding(), name }, "/name", `found "${name}"`],
+    ],
+  ),
+  ["sharding_indexed", "/configuration/chunk_shape", "Missing member"],
+  [
+    { name: "sharding_indexed" },
+    "/configuration/chunk_shape",
+    "Missing member",
+  ],
+  ...[null, 5, "end", [1]].map((configuration): [unknown, string, string] => [
+    { name: "sharding_indexed", configuration },
+    "/configuration",
+    "Expected a configuration object, found",
+  ]),
+  [{ ...sharding(), level: 1 }, "/level", 'Unknown member "level" in a codec'],
+  [
+    {
+      ...sharding(),
+      configuration: JSON.parse(
+        JSON.stringify(sharding().configuration).replace(
+          "{",
+          '{"__proto__":1,',
+        ),
+      ),
+    },
+    "/configuration/__proto__",
+    'Unknown member "__proto__"',
+  ],
+];
+
+Deno.test("parseShardLayout refuses values that are not the codec, and shards without elements", () => {
+  for (const [codec, path, message] of WRONG_CODECS) {
+    const error = assertThrows(
+      () => parseShardLayout(codec, [4, 10]),
+      MetadataError,
+      message,
+    );
+    assertEquals(error.path, path);
   }
+  const huge = 2 ** 53 - 2;
+  for (const shape of [[0, 10], [4, -10], [4, NaN], [huge, huge], []]) {
+    const error = assertThrows(
+      () => parseShardLayout(sharding(), shape),
+      MetadataError,
+    );
+    assertEquals(error.path, "/configuration/chunk_shape");
+  }
+  assertThrows(() => parseShardLayout(sharding(), "4" as never), TypeError);
 });
