@@ -1,74 +1,13 @@
 /** Chunks with a missing part, or with a part of a wrong length. */
-import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import {
   ConcatParts,
   MemoryStore,
   MissingPartError,
   PartSizeError,
-  type StoreKey,
 } from "../../mod.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { SHARD, storedChunk } from "./shard_chunk.ts";
-
-/** All reads of a chunk. Each must find the damage. */
-const READS = {
-  get: (store: ReturnType<ConcatParts["apply"]>) => store.get("/c/0"),
-  size: (store: ReturnType<ConcatParts["apply"]>) => store.size("/c/0"),
-  stream: async (store: ReturnType<ConcatParts["apply"]>) => {
-    const stream = await store.stream("/c/0");
-    return stream && await Array.fromAsync(stream);
-  },
-  "getRange over all": (store: ReturnType<ConcatParts["apply"]>) =>
-    store.getRange("/c/0", { offset: 0, length: 99_999 }),
-  "getRange of the last": (store: ReturnType<ConcatParts["apply"]>) =>
-    store.getRange("/c/0", { suffixLength: 99_999 }),
-};
-
-for (const [name, read] of Object.entries(READS)) {
-  Deno.test(`ConcatParts.apply: ${name}: a chunk without parts is absent`, async () => {
-    const composed = new ConcatParts(SHARD).apply(new MemoryStore());
-    assertStrictEquals(await read(composed), undefined);
-  });
-
-  for (
-    const missing of SHARD.map((part) => `/c/0${part.keySuffix}` as StoreKey)
-  ) {
-    Deno.test(`ConcatParts.apply: ${name}: a chunk that lacks ${missing} is an error that names it`, async () => {
-      const memory = await storedChunk(SHARD, countingBytes(3000));
-      await memory.delete(missing);
-      const keys = SHARD.map((part) => `/c/0${part.keySuffix}`);
-      const error = await assertRejects(
-        () => read(new ConcatParts(SHARD).apply(memory)),
-        MissingPartError,
-        `Chunk "/c/0" lacks "${missing}" but has `,
-      );
-      assertEquals(error.chunkKey, "/c/0");
-      assertEquals(error.missing, [missing]);
-      assertEquals(error.present, keys.filter((key) => key !== missing));
-    });
-  }
-
-  for (
-    const [part, size] of [["/c/0.header", 64], ["/c/0.index", 1604]] as const
-  ) {
-    for (const actual of [size - 1, size + 1, 0]) {
-      Deno.test(`ConcatParts.apply: ${name}: ${part} of ${actual} bytes instead of ${size} is an error`, async () => {
-        const memory = await storedChunk(SHARD, countingBytes(3000));
-        await memory.set(part, new Uint8Array(actual));
-        const error = await assertRejects(
-          () => read(new ConcatParts(SHARD).apply(memory)),
-          PartSizeError,
-          `Part "${part}" is ${actual} bytes long, where its size is ${size}`,
-        );
-        assertEquals([error.key, error.expected, error.actual], [
-          part,
-          size,
-          actual,
-        ]);
-      });
-    }
-  }
-}
 
 Deno.test("ConcatParts.apply: getRange of a missing part names the parts that exist", async () => {
   const memory = await storedChunk(SHARD, countingBytes(3000));

@@ -103,32 +103,6 @@ Deno.test("ConcatParts.apply: get asks for all parts at once", async () => {
   assertEquals(waiting, 3);
 });
 
-Deno.test("ConcatParts.apply: all reads work over a store that only has get", async () => {
-  const chunk = countingBytes(3000);
-  const memory = await storedChunk(SHARD, chunk);
-  const composed = new ConcatParts(SHARD).apply({
-    get: (key) => memory.get(key),
-  });
-  assertEquals(await composed.size("/c/0"), 3000);
-  assertEquals(
-    await composed.getRange("/c/0", { offset: 60, length: 2000 }),
-    chunk.slice(60, 2060),
-  );
-  assertEquals(
-    await composed.getRange("/c/0", { suffixLength: 1700 }),
-    chunk.slice(1300),
-  );
-  const stream = (await composed.stream("/c/0"))!;
-  assertEquals(
-    new Uint8Array(
-      await new Response(stream as ReadableStream<Uint8Array<ArrayBuffer>>)
-        .arrayBuffer(),
-    ),
-    chunk,
-  );
-  assertEquals("set" in composed, false);
-});
-
 Deno.test("ConcatParts.apply: every range of a chunk with two unsized parts is right", async () => {
   const memory = new MemoryStore([
     ["/c/0.a", countingBytes(3)],
@@ -176,44 +150,6 @@ Deno.test("ConcatParts.apply: getRange that touches no part tells absence from e
     assertEquals(await composed.getRange("/c/0", range), empty);
     assertStrictEquals(await composed.getRange("/c/1", range), undefined);
   }
-});
-
-Deno.test("ConcatParts.apply: getRange refuses offsets and lengths that are not whole numbers from 0 to 2^53−1", async () => {
-  const composed = new ConcatParts(SHARD).apply(new MemoryStore());
-  for (const wrong of [-1, 0.5, NaN, Infinity, 2 ** 53]) {
-    for (
-      const range of [
-        { offset: wrong, length: 1 },
-        { offset: 1, length: wrong },
-        { suffixLength: wrong },
-      ]
-    ) {
-      await assertRejects(
-        () => composed.getRange("/c/0", range),
-        RangeError,
-        `a whole number from 0 to 2^53−1, found ${wrong}`,
-      );
-    }
-  }
-});
-
-Deno.test("ConcatParts.apply: an aborted signal stops every operation with its reason", async () => {
-  const memory = await storedChunk(SHARD, countingBytes(3000));
-  const composed = new ConcatParts(SHARD).apply(memory);
-  const options = { signal: AbortSignal.abort(new Error("Enough")) };
-  for (
-    const start of [
-      () => composed.get("/c/0", options),
-      () => composed.getRange("/c/0", { offset: 0, length: 1 }, options),
-      () => composed.size("/c/0", options),
-      () => composed.stream("/c/0", options),
-      () => composed.set("/c/0", new Uint8Array(5000), options),
-      () => composed.delete("/c/0", options),
-    ]
-  ) {
-    await assertRejects(start, Error, "Enough");
-  }
-  assertEquals(await composed.get("/c/0"), countingBytes(3000));
 });
 
 Deno.test("ConcatParts.apply: a range that starts in an empty unsized part looks no size up", async () => {

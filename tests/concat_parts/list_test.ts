@@ -17,100 +17,80 @@ function storeOf(...keys: StoreKey[]): MemoryStore {
   return new MemoryStore(keys.map((key) => [key, countingBytes(2)]));
 }
 
-async function listed(
-  parts: Part[],
-  keys: StoreKey[],
-  prefix?: StoreKey,
-  isChunkKey?: (key: StoreKey) => boolean,
-): Promise<StoreKey[]> {
-  const composed = new ConcatParts(parts).apply(storeOf(...keys), {
-    isChunkKey,
-  });
-  return (await Array.fromAsync(composed.list(prefix))).sort();
-}
+const isInFolder = (key: StoreKey) => key.startsWith("/c/");
+const TWO = [{ keySuffix: ".a" }, { keySuffix: ".b" }];
+const NESTED = [{ keySuffix: "/data" }, { keySuffix: "/meta/index", size: 2 }];
 
-Deno.test("ConcatParts.apply: list folds part keys into chunk keys, each once and in any order", async () => {
-  const keys: StoreKey[] = [
-    "/c/0.index",
-    "/c/1",
-    "/c/0",
-    "/c/1.header",
-    "/c/0.header",
-    "/c/1.index",
-  ];
-  assertEquals(await listed(PARTS, keys), ["/c/0", "/c/1"]);
-  assertEquals(await listed(PARTS, keys.reverse()), ["/c/0", "/c/1"]);
-});
-
-Deno.test("ConcatParts.apply: list shows a chunk that lacks parts, which get then reports", async () => {
-  assertEquals(await listed(PARTS, ["/c/0.index"]), ["/c/0"]);
-});
-
-Deno.test("ConcatParts.apply: list passes on keys that are not of a chunk", async () => {
-  assertEquals(
-    await listed(PARTS, ["/zarr.json", "/c/0", "/a/zarr.json", "/.zattrs"]),
-    ["/.zattrs", "/a/zarr.json", "/c/0", "/zarr.json"],
-  );
-  assertEquals(
-    await listed(
-      PARTS,
-      ["/c/0", "/c/0.index", "/x.index"],
-      "/",
-      (key) => key.startsWith("/c/"),
-    ),
-    ["/c/0", "/x.index"],
-  );
-});
-
-Deno.test("ConcatParts.apply: list leaves out a value at a chunk's key that is not a part", async () => {
-  assertEquals(
-    await listed([{ keySuffix: ".a" }, { keySuffix: ".b" }], [
-      "/c/0", // Not a part: get finds no chunk here.
-      "/c/0.a",
+/** Stored keys, and those that are listed, with parts, a prefix, and which keys are those of chunks. */
+const LISTINGS: {
+  stored: StoreKey[];
+  listed: StoreKey[];
+  parts?: Part[];
+  prefix?: StoreKey;
+  isChunkKey?: (key: StoreKey) => boolean;
+}[] = [
+  // Each chunk once, whatever the order of its parts.
+  {
+    stored: ["/c/0.index", "/c/1", "/c/0", "/c/1.header", "/c/0.header"],
+    listed: ["/c/0", "/c/1"],
+  },
+  { stored: ["/c/0.index"], listed: ["/c/0"] },
+  {
+    stored: ["/zarr.json", "/c/0", "/a/zarr.json", "/.zattrs"],
+    listed: ["/.zattrs", "/a/zarr.json", "/c/0", "/zarr.json"],
+  },
+  {
+    stored: ["/c/0", "/c/0.index", "/x.index"],
+    listed: ["/c/0", "/x.index"],
+    isChunkKey: isInFolder,
+  },
+  // A value at a chunk's key that is not a part: get finds no chunk there.
+  {
+    stored: ["/c/0", "/c/0.a", "/c/1", "/zarr.json"],
+    listed: ["/c/0", "/zarr.json"],
+    parts: TWO,
+  },
+  // The longest key suffix that fits.
+  {
+    stored: ["/c/0.b", "/c/0.a.b"],
+    listed: ["/c/0"],
+    parts: [{ keySuffix: ".b" }, { keySuffix: ".a.b" }],
+  },
+  {
+    stored: ["/c/0/data", "/c/0/meta/index", "/c/1/data"],
+    listed: ["/c/0", "/c/1"],
+    parts: NESTED,
+  },
+  ...([
+    ["/c/0", ["/c/0", "/c/01"]],
+    ["/c/", ["/c/0", "/c/01", "/c/1"]],
+    ["/c/0.", []],
+    ["/c/0.in", []],
+  ] as [StoreKey, StoreKey[]][]).map(([prefix, listed]) => ({
+    stored: [
+      "/c/0",
+      "/c/0.index",
+      "/c/01.index",
       "/c/1",
-      "/zarr.json",
-    ]),
-    ["/c/0", "/zarr.json"],
-  );
-});
+      "/d/0",
+    ] as StoreKey[],
+    listed,
+    prefix,
+  })),
+];
 
-Deno.test("ConcatParts.apply: list takes the longest key suffix that fits", async () => {
-  assertEquals(
-    await listed([{ keySuffix: ".b" }, { keySuffix: ".a.b" }], [
-      "/c/0.b",
-      "/c/0.a.b",
-    ]),
-    ["/c/0"],
-  );
-});
-
-Deno.test("ConcatParts.apply: list lists the chunk keys that start with the prefix", async () => {
-  const keys: StoreKey[] = [
-    "/c/0",
-    "/c/0.index",
-    "/c/01.index",
-    "/c/1",
-    "/d/0",
-  ];
-  assertEquals(await listed(PARTS, keys, "/c/0"), ["/c/0", "/c/01"]);
-  assertEquals(await listed(PARTS, keys, "/c/"), ["/c/0", "/c/01", "/c/1"]);
-  assertEquals(await listed(PARTS, keys, "/c/0."), []);
-  assertEquals(await listed(PARTS, keys, "/c/0.in"), []);
-});
-
-Deno.test("ConcatParts.apply: list folds parts that lie in a folder of their chunk", async () => {
-  assertEquals(
-    await listed([{ keySuffix: "/data" }, {
-      keySuffix: "/meta/index",
-      size: 2,
-    }], [
-      "/c/0/data",
-      "/c/0/meta/index",
-      "/c/1/data",
-    ]),
-    ["/c/0", "/c/1"],
-  );
-});
+for (const { stored, listed, prefix, ...changes } of LISTINGS) {
+  const { parts = PARTS, isChunkKey } = changes;
+  Deno.test(`ConcatParts.apply: list of ${prefix ?? "all"} gives ${listed} of ${stored}`, async () => {
+    for (const keys of [stored, stored.toReversed()]) {
+      const composed = new ConcatParts(parts).apply(storeOf(...keys), {
+        isChunkKey,
+      });
+      const found = await Array.fromAsync(composed.list(prefix));
+      assertEquals(found.sort(), listed);
+    }
+  });
+}
 
 Deno.test("ConcatParts.apply: all operations pass on keys that are not of a chunk", async () => {
   const memory = storeOf("/zarr.json");

@@ -1,7 +1,6 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import {
-  type ByteRange,
   ConcatParts,
   MemoryStore,
   type Part,
@@ -39,29 +38,6 @@ function lengthOf(parts: Part[], rest: number): number {
   return parts.reduce((sum, part) => sum + (part.size ?? rest), 0);
 }
 
-/** Ranges near the boundaries of parts, and anywhere. */
-function rangesOf(parts: Part[], rest: number): fc.Arbitrary<ByteRange> {
-  const boundaries = [0];
-  for (const part of parts) {
-    boundaries.push(boundaries.at(-1)! + (part.size ?? rest));
-  }
-  const total = boundaries.at(-1)!;
-  const place = fc.oneof(
-    fc.tuple(fc.constantFrom(...boundaries), fc.integer({ min: -2, max: 2 }))
-      .map(([boundary, step]) => Math.max(0, boundary + step)),
-    fc.nat(total + 3),
-    fc.constant(2 ** 53 - 1),
-  );
-  return fc.oneof(
-    fc.record({ offset: place, length: place }),
-    fc.tuple(place, place).map(([a, b]) => ({
-      offset: Math.min(a, b),
-      length: Math.abs(a - b),
-    })),
-    place.map((start) => ({ suffixLength: Math.abs(total - start) })),
-  );
-}
-
 /** A stream of `bytes` in pieces of the given lengths, some of them empty. */
 function inPieces(
   bytes: Uint8Array,
@@ -93,50 +69,19 @@ const CAPABILITIES: Method[][] = [
   ["get", "set", "delete", "list"],
 ];
 
-Deno.test("ConcatParts.apply: a composed store reads ranges as a plain store of whole chunks does", async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      parts.chain((parts) =>
-        rest.chain((rest) =>
-          fc.record({
-            parts: fc.constant(parts),
-            rest: fc.constant(rest),
-            ranges: fc.array(rangesOf(parts, rest), {
-              minLength: 1,
-              maxLength: 8,
-            }),
-            capabilities: fc.constantFrom(...CAPABILITIES),
-          })
-        )
-      ),
-      async ({ parts, rest, ranges, capabilities }) => {
-        const chunk = countingBytes(lengthOf(parts, rest));
-        const plain = new MemoryStore([["/c/0", chunk]]);
-        const memory = new MemoryStore();
-        const transformer = new ConcatParts(parts);
-        await transformer.apply(memory).set("/c/0", chunk);
-        const composed = transformer.apply(
-          observed(memory, () => {}, capabilities),
-        );
-        for (const range of ranges) {
-          assertEquals(
-            await composed.getRange("/c/0", range),
-            await plain.getRange("/c/0", range),
-            JSON.stringify(range),
-          );
-        }
-      },
-    ),
-    { numRuns: runs(500) },
-  );
-});
-
 type WholeStore = Required<
   Pick<
     Store,
     "get" | "getRange" | "size" | "stream" | "set" | "delete" | "list"
   >
 >;
+
+/** Places in chunks, also around those of a part that is too large to be read whole. */
+const place = fc.oneof(
+  fc.nat(60),
+  fc.integer({ min: 262_140, max: 262_160 }),
+  fc.constant(2 ** 53 - 1),
+);
 
 /** An operation on a store, and its result. */
 type Operation = (store: WholeStore, parts: Part[]) => Promise<unknown>;
@@ -147,10 +92,10 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
     fc.constant((store: WholeStore) => store.size(key)),
     fc.constant(async (store: WholeStore) => read(await store.stream(key))),
     fc.constant((store: WholeStore) => store.delete(key).then(() => {})),
-    fc.record({ offset: fc.nat(60), length: fc.nat(60) }).map(
+    fc.record({ offset: place, length: place }).map(
       (range) => (store: WholeStore) => store.getRange(key, range),
     ),
-    fc.nat(60).map((suffixLength) => (store: WholeStore) =>
+    place.map((suffixLength) => (store: WholeStore) =>
       store.getRange(key, { suffixLength })
     ),
     fc.tuple(rest, fc.nat(250)).map(

@@ -10,7 +10,8 @@ const SHARD = [
 ];
 
 Deno.test("ConcatParts.split cuts at the declared sizes and copies nothing", () => {
-  const chunk = countingBytes(64 + 1 + 1604);
+  // A view of larger memory.
+  const chunk = countingBytes(2000).subarray(7, 7 + 64 + 1 + 1604);
   const [header, data, index] = new ConcatParts(SHARD).split(chunk);
   assertEquals(header, chunk.slice(0, 64));
   assertEquals(data, chunk.slice(64, 65));
@@ -20,53 +21,22 @@ Deno.test("ConcatParts.split cuts at the declared sizes and copies nothing", () 
   }
 });
 
-Deno.test("ConcatParts.split cuts a view of larger memory within the view", () => {
-  const memory = countingBytes(100);
-  const parts = new ConcatParts([{ keySuffix: ".a", size: 2 }, {
-    keySuffix: "",
-  }]);
-  assertEquals(parts.split(memory.subarray(10, 15)), [
-    memory.slice(10, 12),
-    memory.slice(12, 15),
-  ]);
-});
-
-Deno.test("ConcatParts.split leaves the unsized part empty if no byte is left", () => {
-  const lengths = new ConcatParts(SHARD).split(new Uint8Array(1668))
-    .map((part) => part.length);
-  assertEquals(lengths, [64, 0, 1604]);
-});
-
-Deno.test("ConcatParts.split refuses a chunk one byte too small for its sized parts", () => {
-  const error = assertThrows(
-    () => new ConcatParts(SHARD).split(new Uint8Array(1667)),
-    PartSizeError,
-    "Chunk is 1667 bytes long, where its sized parts take at least 1668",
-  );
-  assertEquals([error.key, error.expected, error.actual], ["", 1668, 1667]);
-});
-
-Deno.test("ConcatParts.split needs the exact length if all parts are sized", () => {
-  const parts = new ConcatParts([
-    { keySuffix: "", size: 3 },
-    { keySuffix: ".b", size: 0 },
-    { keySuffix: ".c", size: 2 },
-  ]);
-  assertEquals(parts.split(countingBytes(5)).map((part) => part.length), [
-    3,
-    0,
-    2,
-  ]);
-  for (const length of [4, 6]) {
-    assertThrows(
-      () => parts.split(new Uint8Array(length)),
+Deno.test("ConcatParts.split refuses chunks that its parts do not allow, and two unsized parts", () => {
+  const sized = [{ keySuffix: "", size: 3 }, { keySuffix: ".c", size: 2 }];
+  const wrong = [
+    [SHARD, 1667, "at least", 1668],
+    [sized, 4, "exactly", 5],
+    [sized, 6, "exactly", 5],
+  ] as const;
+  for (const [parts, length, most, expected] of wrong) {
+    const error = assertThrows(
+      () => new ConcatParts(parts).split(new Uint8Array(length)),
       PartSizeError,
-      `Chunk is ${length} bytes long, where its sized parts take exactly 5`,
+      `Chunk is ${length} bytes long, where its sized parts take ${most} ${expected}`,
     );
+    const { key, actual } = error;
+    assertEquals([key, error.expected, actual], ["", expected, length]);
   }
-});
-
-Deno.test("ConcatParts.split cannot cut between two unsized parts", () => {
   assertThrows(
     () =>
       new ConcatParts([{ keySuffix: ".a" }, { keySuffix: ".b" }])

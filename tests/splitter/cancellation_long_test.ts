@@ -18,7 +18,6 @@ import { inPieces, partsOf } from "./oracle.ts";
 import {
   assertGivenUp,
   listenersOf,
-  never,
   probedSource,
   settle,
   SINK_KINDS,
@@ -174,44 +173,6 @@ for (let pieces = 1; pieces <= 8; pieces++) {
     }
   });
 }
-
-Deno.test("concatStream that is cancelled before it is read opens nothing", async () => {
-  for (const engine of ENGINES) {
-    const run = join({ from: "stream", engine, crc32c: "none" });
-    await run.stream.cancel(REASON);
-    assertEquals(run.sources, []);
-  }
-});
-
-Deno.test("splitStream tells a stream whose write stalls of the abort, and does not wait for it", async () => {
-  for (const from of SOURCE_KINDS) {
-    for (const engine of ENGINES) {
-      const controller = new AbortController();
-      const stalled = Promise.withResolvers<AbortSignal>();
-      const source = probedSource(from, inPieces(noise(60), [1]));
-      const sinks = new Sinks("stream");
-      const splitting = splitStream(
-        source.source,
-        partsOf(SIZES),
-        (part) =>
-          part.keySuffix === ".0" ? sinks.open(part) : new WritableStream({
-            write(_, { signal }) {
-              stalled.resolve(signal);
-              return never();
-            },
-          }),
-        { signal: controller.signal, engine },
-      );
-      const told = await stalled.promise;
-      await settle();
-      controller.abort(REASON);
-      assertStrictEquals(await assertRejects(() => splitting), REASON);
-      assertGivenUp(source, REASON);
-      assertEquals(sinks.log, ["open .0", "abort .0"]);
-      assertStrictEquals(told.reason, REASON);
-    }
-  }
-});
 
 Deno.test("splitStream and concatStream leave no listener on their signal, however they end", async () => {
   for (const engine of ENGINES) {

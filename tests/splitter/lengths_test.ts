@@ -28,97 +28,39 @@ import {
   SOURCE_KINDS,
 } from "./probes.ts";
 
-/** A chunk of `length` bytes, the error that splitting it gives, and its message after "Chunk". */
-interface WrongChunk {
-  sizes: Sizes;
-  length: number;
-  options?: SplitOptions;
-  expected: number;
-  message: string;
-}
-
-const WRONG_CHUNKS: WrongChunk[] = [
-  {
-    sizes: [3, undefined, 4],
-    length: 6,
-    expected: 7,
-    message: " is 6 bytes long, where its sized parts take at least 7",
-  },
-  {
-    sizes: [3, undefined],
-    length: 2,
-    expected: 3,
-    message: " is 2 bytes long, where its sized parts take at least 3",
-  },
-  {
-    sizes: [undefined, 4],
-    length: 0,
-    options: { key: "/c/0" },
-    expected: 4,
-    message: ' "/c/0" is 0 bytes long, where its sized parts take at least 4',
-  },
-  {
-    sizes: [3, 4],
-    length: 6,
-    expected: 7,
-    message: " is 6 bytes long, where its sized parts take exactly 7",
-  },
-  {
-    sizes: [0],
-    length: 1,
-    options: { key: "/c/0" },
-    expected: 0,
-    message:
-      ' "/c/0" is at least 1 bytes long, where its sized parts take exactly 0',
-  },
-  {
-    sizes: [3, 4],
-    length: 8,
-    expected: 7,
-    message: " is at least 8 bytes long, where its sized parts take exactly 7",
-  },
-  {
-    sizes: [3, 4],
-    length: 6,
-    options: { chunkSize: 7 },
-    expected: 7,
-    message: " is 6 bytes long, where its sized parts take exactly 7",
-  },
-  {
-    sizes: [3, undefined, 4],
-    length: 9,
-    options: { chunkSize: 10 },
-    expected: 10,
-    message: " is 9 bytes long, where chunkSize says 10",
-  },
-  {
-    sizes: [3, undefined, 4],
-    length: 11,
-    options: { chunkSize: 10, key: "/c/1" },
-    expected: 10,
-    message: ' "/c/1" is at least 11 bytes long, where chunkSize says 10',
-  },
-  {
-    sizes: [undefined],
-    length: 1,
-    options: { chunkSize: 0 },
-    expected: 0,
-    message: " is at least 1 bytes long, where chunkSize says 0",
-  },
+/** The sizes of parts, the length of the chunk, options, the length that is expected, and the end of the message. */
+const WRONG_CHUNKS: [Sizes, number, SplitOptions, number, string][] = [
+  [[3, undefined, 4], 6, {}, 7, "its sized parts take at least 7"],
+  [[3, undefined], 2, {}, 3, "its sized parts take at least 3"],
+  [[undefined, 4], 0, { key: "/c/0" }, 4, "its sized parts take at least 4"],
+  [[3, 4], 6, {}, 7, "its sized parts take exactly 7"],
+  [[3, 4], 6, { chunkSize: 7 }, 7, "its sized parts take exactly 7"],
+  [[3, 4], 8, {}, 7, "its sized parts take exactly 7"],
+  [[0], 1, { key: "/c/0" }, 0, "its sized parts take exactly 0"],
+  [[3, undefined, 4], 9, { chunkSize: 10 }, 10, "chunkSize says 10"],
+  [
+    [3, undefined, 4],
+    11,
+    { chunkSize: 10, key: "/c/1" },
+    10,
+    "chunkSize says 10",
+  ],
+  [[undefined], 1, { chunkSize: 0 }, 0, "chunkSize says 0"],
   ...[0, 1, 2, 3].flatMap((length) =>
-    [[undefined], [length]].map((sizes): WrongChunk => ({
+    [[undefined], [length]].map((sizes): typeof WRONG_CHUNKS[number] => [
       sizes,
       length,
-      options: { crc32c: "verify" },
-      expected: 4,
-      message:
-        ` is ${length} bytes long, where the checksum at its end takes 4`,
-    }))
+      { crc32c: "verify" },
+      4,
+      "the checksum at its end takes 4",
+    ])
   ),
 ];
 
-for (const { sizes, length, options = {}, expected, message } of WRONG_CHUNKS) {
+for (const [sizes, length, options, expected, reason] of WRONG_CHUNKS) {
   const { key = "" } = options;
+  const chunk = key === "" ? "Chunk" : `Chunk "${key}"`;
+  const found = length > expected ? `at least ${length}` : length;
   Deno.test(`splitStream refuses ${length} bytes for parts of sizes ${sizes.map(String)} and options ${Deno.inspect(options)}`, async () => {
     for (const from of SOURCE_KINDS) {
       for (const to of SINK_KINDS) {
@@ -133,7 +75,10 @@ for (const { sizes, length, options = {}, expected, message } of WRONG_CHUNKS) {
               }),
             PartSizeError,
           );
-          assertEquals(error.message, `Chunk${message}`);
+          assertEquals(
+            error.message,
+            `${chunk} is ${found} bytes long, where ${reason}`,
+          );
           assertEquals(
             [error.key, error.expected, error.actual],
             [key, expected, length],
@@ -165,33 +110,26 @@ Deno.test("splitStream refuses a chunk that is too long without reading it to it
   }
 });
 
-const WRONG_CHUNK_SIZES: [Sizes, number, string][] = [
-  [[3, 4], 6, "Chunk is 6 bytes long, where its sized parts take exactly 7"],
-  [[3, 4], 8, "Chunk is 8 bytes long, where its sized parts take exactly 7"],
-  [
-    [3, undefined, 4],
-    6,
-    "Chunk is 6 bytes long, where its sized parts take at least 7",
-  ],
-];
-
-for (const [sizes, chunkSize, message] of WRONG_CHUNK_SIZES) {
-  Deno.test(`splitStream refuses chunkSize ${chunkSize} for parts of sizes ${sizes.map(String)} before it reads`, async () => {
-    for (const engine of ENGINES) {
-      const source = probedSource("stream", [noise(7)]);
-      const sinks = new Sinks("writer");
-      const options = { chunkSize, engine };
-      const error = await assertRejects(
-        () => splitStream(source.source, partsOf(sizes), sinks.open, options),
-        PartSizeError,
-      );
-      assertEquals(error.message, message);
-      assertEquals([error.expected, error.actual], [7, chunkSize]);
-      assertEquals([source.pulls, sinks.log], [0, []]);
-      assertGivenUp(source, error);
-    }
-  });
-}
+Deno.test("splitStream refuses a chunkSize that the parts do not allow, before it reads", async () => {
+  const wrong: [Sizes, number, string][] = [
+    [[3, 4], 6, "exactly"],
+    [[3, 4], 8, "exactly"],
+    [[3, undefined, 4], 6, "at least"],
+  ];
+  for (const [sizes, chunkSize, most] of wrong) {
+    const source = probedSource("stream", [noise(7)]);
+    const sinks = new Sinks("writer");
+    const error = await assertRejects(
+      () =>
+        splitStream(source.source, partsOf(sizes), sinks.open, { chunkSize }),
+      PartSizeError,
+      `Chunk is ${chunkSize} bytes long, where its sized parts take ${most} 7`,
+    );
+    assertEquals([error.expected, error.actual], [7, chunkSize]);
+    assertEquals([source.pulls, sinks.log], [0, []]);
+    assertGivenUp(source, error);
+  }
+});
 
 /** Joins parts that are wrong, and returns the error and what came before it. */
 async function failingJoin(
@@ -261,49 +199,43 @@ for (
   });
 }
 
-for (const [chunkSize, found] of [[8, "at least 9"], [10, "9"]] as const) {
-  Deno.test(`concatStream fails if 9 bytes come and chunkSize says ${chunkSize}`, async () => {
-    for (const from of SOURCE_KINDS) {
-      for (const crc32c of ["none", "compute"] as const) {
-        for (const engine of ENGINES) {
-          const { error, received } = await failingJoin(
-            from,
-            [3, undefined],
-            [noise(3), noise(6, 2)],
-            [1],
-            { chunkSize, crc32c, engine, key: "/c/0" },
-          );
-          assertEquals(
-            error.message,
-            `Chunk "/c/0" is ${found} bytes long, where chunkSize says ${chunkSize}`,
-          );
-          assertEquals(
-            [error.key, error.expected, error.actual],
-            ["/c/0", chunkSize, 9],
-          );
-          assert(received.length <= chunkSize);
-        }
-      }
-    }
-  });
-}
+/** The length of a joined chunk, options, and the message after "Chunk". */
+const WRONG_JOINS: [number, SplitOptions, string][] = [
+  [
+    9,
+    { chunkSize: 8, key: "/c/0" },
+    ' "/c/0" is at least 9 bytes long, where chunkSize says 8',
+  ],
+  [
+    9,
+    { chunkSize: 10, crc32c: "compute" },
+    " is 9 bytes long, where chunkSize says 10",
+  ],
+  ...[0, 1, 2, 3].map((length): typeof WRONG_JOINS[number] => [
+    length,
+    { crc32c: "verify" },
+    ` is ${length} bytes long, where the checksum at its end takes 4`,
+  ]),
+];
 
-for (let length = 0; length < 4; length++) {
-  Deno.test(`concatStream fails if ${length} bytes come, too few for a checksum`, async () => {
+for (const [length, options, message] of WRONG_JOINS) {
+  Deno.test(`concatStream fails if ${length} bytes come, with ${Deno.inspect(options)}`, async () => {
+    const { chunkSize = 4, key = "" } = options;
     for (const from of SOURCE_KINDS) {
       for (const engine of ENGINES) {
-        const { error } = await failingJoin(
+        const { error, received } = await failingJoin(
           from,
           [undefined, undefined],
-          [noise(0), noise(length)],
+          [noise(length >> 1), noise(length - (length >> 1), 2)],
           [1],
-          { crc32c: "verify", engine },
+          { ...options, engine },
         );
+        assertEquals(error.message, `Chunk${message}`);
         assertEquals(
-          error.message,
-          `Chunk is ${length} bytes long, where the checksum at its end takes 4`,
+          [error.key, error.expected, error.actual],
+          [key, chunkSize, length],
         );
-        assertEquals([error.expected, error.actual], [4, length]);
+        assert(received.length <= chunkSize);
       }
     }
   });

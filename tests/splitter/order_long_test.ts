@@ -87,22 +87,6 @@ Deno.test("splitStream opens a part when its first byte comes, and an empty part
   }
 });
 
-Deno.test("splitStream opens a part when the parts before it are written", async () => {
-  for (const engine of ENGINES) {
-    for (const from of SOURCE_KINDS) {
-      const events: string[] = [];
-      const sinks = new Sinks("writer", (event) => void events.push(event));
-      const { source } = probedSource(from, [noise(9)]);
-      const parts = partsOf([2, 3, undefined]);
-      await splitStream(source, parts, sinks.open, { engine });
-      assertEquals(
-        events.slice(0, 6),
-        [0, 1, 2].flatMap((part) => [`open .${part}`, `write .${part}`]),
-      );
-    }
-  }
-});
-
 const EMPTY: Record<string, Sizes> = {
   "one unsized part": [undefined],
   "an unsized part between empty ones": [0, undefined, 0],
@@ -144,26 +128,6 @@ each(
     }
   },
 );
-
-Deno.test("splitStream skips empty pieces of a stream", async () => {
-  const empty = new Uint8Array();
-  for (const engine of ENGINES) {
-    for (const crc32c of ["none", "compute"] as const) {
-      const sinks = new Sinks("writer", (event) => void events.push(event));
-      const events: string[] = [];
-      const { source } = probedSource("stream", [
-        ...[empty, noise(3), empty, empty, noise(2), empty],
-      ]);
-      const options = { engine, crc32c };
-      await splitStream(source, partsOf([3, undefined]), sinks.open, options);
-      assertEquals(sinks.written, { ".0": [...noise(3)], ".1": [...noise(2)] });
-      assertEquals(events.filter((event) => event.startsWith("write")), [
-        "write .0",
-        "write .1",
-      ]);
-    }
-  }
-});
 
 for (const [event, before] of [["write .0", 0], ["write .1", 3]] as const) {
   Deno.test(`splitStream reads a few pieces ahead while ${event} stalls, and the rest afterwards`, async () => {
@@ -216,20 +180,6 @@ Deno.test("concatStream opens a part when the part before has ended, and reports
         assertEquals(reports.length, 1);
       }
     }
-  }
-});
-
-Deno.test("concatStream reports before it ends, after all pieces were read", async () => {
-  for (const engine of ENGINES) {
-    const events: string[] = [];
-    const stream = concatStream(
-      partsOf([undefined, 3]),
-      ({ size }) => probedSource("stream", [noise(size ?? 2)]).source,
-      { engine, onReport: ({ size }) => events.push(`report ${size}`) },
-    );
-    for await (const { length } of stream) events.push(`piece ${length}`);
-    events.push("end");
-    assertEquals(events, ["piece 2", "piece 3", "report 5", "end"]);
   }
 });
 
