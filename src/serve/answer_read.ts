@@ -1,4 +1,3 @@
-import { joinBytes } from "../runtime/mod.ts";
 import {
   type ByteRange,
   isMetadataKey,
@@ -8,7 +7,7 @@ import {
 import type { NeededBytes } from "./chunk_values.ts";
 import { allowsRange, failedCondition, mayBeUnmodified } from "./conditions.ts";
 import type { Deadline } from "./deadline.ts";
-import { type Body, SHORT, streamOf, type Value } from "./served_value.ts";
+import { streamOf, type Value } from "./served_value.ts";
 import type { ShownStore } from "./shown_store.ts";
 
 /** The number of times that a value is looked up if it changes before its body is opened. */
@@ -41,7 +40,6 @@ export async function answerRead(
     try {
       answer = await answerValue(value);
     } finally {
-      // A stream ends the use of the value itself.
       if (!isStream(answer?.body)) value.release();
     }
     if (answer !== undefined) return answer;
@@ -79,8 +77,8 @@ export async function answerRead(
         body: `Expected a range of ${size} bytes\n`,
       };
     }
-    const body = needsBody ? await value.open(start, end, deadline) : [];
-    if (body === undefined) return undefined;
+    const body = needsBody ? await value.open(start, end, deadline) : undefined;
+    if (needsBody && body === undefined) return undefined;
     return {
       status,
       headers: {
@@ -92,35 +90,20 @@ export async function answerRead(
           "content-range": `bytes ${start}-${end - 1}/${size}`,
         },
       },
-      ...needsBody && {
-        body: responseBody(body, end - start, deadline, value),
+      ...body && {
+        body: body instanceof Uint8Array
+          ? body
+          : streamOf(body, end - start, deadline, () => value.release()),
       },
     };
   }
 }
 
-/** Whether a body is a stream, which closes the deadline of its answer itself. */
-export function isStream(
+/** Whether a body is a stream, which ends the use of its value itself. */
+function isStream(
   body: Answer["body"],
 ): body is ReadableStream<Uint8Array> {
   return typeof body === "object" && "getReader" in body;
-}
-
-/** Returns short bodies as bytes, which a `Response` copies, and all others as streams. */
-function responseBody(
-  body: Body,
-  length: number,
-  deadline: Deadline,
-  value: Value,
-): Uint8Array | ReadableStream<Uint8Array> {
-  if (!("next" in body)) {
-    if (body.length === 1) return body[0]!;
-    if (length <= SHORT) return joinBytes(body);
-  }
-  return streamOf(body, length, deadline, () => {
-    deadline.close();
-    value.release();
-  });
 }
 
 const TYPES: Readonly<Record<string, string>> = {

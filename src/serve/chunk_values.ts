@@ -2,14 +2,18 @@ import { digestOf } from "../runtime/mod.ts";
 import {
   type ByteRange,
   resolveByteRange,
-  type Snapshot,
   type StoreKey,
   type StoreVersion,
 } from "../stores/mod.ts";
 import type { Place } from "../views/mod.ts";
 import { type Validators, validatorsOf } from "./conditions.ts";
 import type { Deadline } from "./deadline.ts";
-import { type Value, valueInMemory, WINDOW, windows } from "./served_value.ts";
+import {
+  rangedValue,
+  type Value,
+  valueInMemory,
+  WINDOW,
+} from "./served_value.ts";
 
 /** The bytes of a value that its request asks for: a range, all, or none if `undefined`. */
 export type NeededBytes = ByteRange | "all" | undefined;
@@ -38,43 +42,61 @@ export class ChunkValues {
    */
   async find(
     shown: StoreKey,
-    place: Place,
+    { backend, key }: Place,
     needed: NeededBytes,
     deadline: Deadline,
   ): Promise<Value | undefined> {
-    const { backend, key } = place;
-    // Inner chunks have no versions, and are read whole.
-    if (!backend.readOf) return await unversionedValue(place, deadline);
     const kept = this.#kept.get(shown);
-    if (kept?.backend === backend && kept.key === key) return valueOf(kept);
-    const range = firstWindow(needed);
+    if (kept?.backend === backend && kept.key === key) {
+      return versionedValue(kept);
+    }
+    // Inner chunks have no versions, and are read whole.
+    const isWhole = !backend.readOf;
+    const range = isWhole ? undefined : firstWindow(needed);
     let version = undefined as StoreVersion | undefined;
     const found = await deadline.run((options) =>
       backend.read([key], async (values) => {
         version?.release(); // The store may run the task several times.
         version = undefined;
-        const bytes = range && await values.read(key, range);
-        const size = await values.size(key);
+        const bytes = range || isWhole
+          ? await values.read(key, range)
+          : undefined;
+        const size = isWhole ? bytes?.length : await values.size(key);
         if (size === undefined) return undefined;
-        version = values.version(key);
-        return { bytes, size };
+        if (!isWhole) version = values.version(key);
+        return { size, ...bytes && { bytes } };
       }, options)
     );
     if (found === undefined) return undefined;
-    const { bytes, size } = found;
+    const { size, bytes } = found;
     const start = range ? resolveByteRange(range, size).start : 0;
-    const latest = { start, bytes };
-    if (version === undefined || version.isLocal) {
-      return bytes?.length === size
-        ? valueInMemory(bytes, await digestOf(bytes))
-        : await unversionedValue(place, deadline, { ...latest, size });
+    const latest = { start, ...bytes && { bytes } };
+    if (version && !version.isLocal) {
+      const validators = validatorsOf(version.tag, version.modified);
+      const present = { backend, key, size, version, validators };
+      if (version.isLasting && version.tag !== undefined) {
+        this.#kept.set(shown, present);
+      }
+      return versionedValue(present, latest);
     }
-    const validators = validatorsOf(version.tag, version.modified);
-    const present = { backend, key, size, version, validators };
-    if (version.isLasting && version.tag !== undefined) {
-      this.#kept.set(shown, present);
+    const read = (range: ByteRange | undefined, deadline: Deadline) =>
+      deadline.run((options) =>
+        backend.read([key], (values) => values.read(key, range), options)
+      );
+    if (!isWhole && size > WINDOW) {
+      return rangedValue({
+        size,
+        validators: validatorsOf(undefined),
+        latest,
+        read,
+        isCurrent: () => Promise.resolve(true),
+        release() {},
+      });
     }
-    return valueOf(present, latest);
+    const all = bytes?.length === size
+      ? bytes
+      : await read(undefined, deadline);
+    return all && valueInMemory(all, await digestOf(all));
   }
 
   /** Drops the version of a value that has changed. */
@@ -86,38 +108,24 @@ export class ChunkValues {
 /**
  * Returns a version of a value.
  *
- * @param latest Bytes that were read with the version, and the first of them;
- * `undefined` for a version that was kept.
+ * @param latest Bytes that were read with the version; `undefined` for a version that was kept.
  */
-function valueOf(
+function versionedValue(
   { backend, key, size, version, validators }: KeptVersion,
-  latest?: { start: number; bytes: Uint8Array | undefined },
+  latest?: { start: number; bytes?: Uint8Array },
 ): Value {
-  const readOf = (start: number, end: number, deadline: Deadline) =>
-    deadline.run((options) => {
-      const range = { offset: start, length: end - start };
-      return backend.readOf!(version, key, range, options);
-    });
-  return {
+  const read = (range: ByteRange, deadline: Deadline) =>
+    deadline.run((options) => backend.readOf!(version, key, range, options));
+  return rangedValue({
     size,
     validators,
+    ...latest && { latest },
+    read,
     isCurrent: async (deadline) =>
-      latest !== undefined || await readOf(0, 0, deadline) !== undefined,
-    async open(start, end, deadline) {
-      const read = async (start: number, end: number) => {
-        const bytes = await readOf(start, end, deadline);
-        return bytes?.length === end - start ? [bytes] : undefined;
-      };
-      const windowEnd = Math.min(start + WINDOW, end);
-      const isRead = latest?.start === start &&
-        latest.bytes?.length === windowEnd - start;
-      const first = isRead ? [latest.bytes!] : await read(start, windowEnd);
-      return first && end > windowEnd
-        ? windows(first, start, end, read)
-        : first;
-    },
+      latest !== undefined ||
+      await read({ offset: 0, length: 0 }, deadline) !== undefined,
     release: () => version.release(),
-  };
+  });
 }
 
 /** Returns the bytes that are read with the version: at most a window. */
@@ -129,48 +137,6 @@ function firstWindow(needed: NeededBytes): ByteRange | undefined {
   }
   const { offset, length } = needed;
   return { offset, length: Math.min(length, WINDOW) };
-}
-
-/**
- * Looks up a value whose versions the store does not tell, or an inner chunk, which is
- * read whole. Values in memory have the digest of their bytes as their tag.
- */
-async function unversionedValue(
-  { backend, key }: Place,
-  deadline: Deadline,
-  latest?: { start: number; bytes: Uint8Array | undefined; size: number },
-): Promise<Value | undefined> {
-  const ask = <T>(task: (values: Snapshot) => Promise<T>) =>
-    deadline.run((options) => backend.read([key], task, options));
-  const isWhole = !backend.readOf;
-  const size = isWhole
-    ? undefined
-    : latest?.size ?? await ask((values) => values.size(key));
-  if (isWhole || size !== undefined && size <= WINDOW) {
-    const bytes = await ask((values) => values.read(key));
-    return bytes && valueInMemory(bytes, await digestOf(bytes));
-  }
-  if (size === undefined) return undefined;
-  const read = async (start: number, end: number) => {
-    const range = { offset: start, length: end - start };
-    const bytes = await ask((values) => values.read(key, range));
-    return bytes?.length === range.length ? [bytes] : undefined;
-  };
-  return {
-    size,
-    validators: validatorsOf(undefined),
-    isCurrent: () => Promise.resolve(true),
-    async open(start, end) {
-      const windowEnd = Math.min(start + WINDOW, end);
-      const isRead = latest?.start === start &&
-        latest.bytes?.length === windowEnd - start;
-      const first = isRead ? [latest.bytes!] : await read(start, windowEnd);
-      return first && end > windowEnd
-        ? windows(first, start, end, read)
-        : first;
-    },
-    release() {},
-  };
 }
 
 /** Options of {@linkcode BoundedCache}. */

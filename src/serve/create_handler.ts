@@ -1,5 +1,5 @@
 import { assertStore, type Store } from "../stores/mod.ts";
-import { type Answer, answerRead, isStream } from "./answer_read.ts";
+import { type Answer, answerRead } from "./answer_read.ts";
 import { Deadline } from "./deadline.ts";
 import { failureMessage, isOfNoValue } from "./failure.ts";
 import { type HandlerOptions, parseOptions } from "./handler_options.ts";
@@ -121,11 +121,8 @@ export function createHandler(
     if (request.body && !request.bodyUsed) {
       await request.body.cancel().catch(() => {});
     }
-    // A stream closes its deadline itself.
-    if (!isStream(answered.body)) deadline.close();
     const isHead = request.method === "HEAD";
-    const response = toResponse(answered, { isHead, cacheControl });
-    return response;
+    return toResponse(answered, { isHead, cacheControl });
   };
 }
 

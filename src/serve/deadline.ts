@@ -1,3 +1,5 @@
+import { rejectOnAbort } from "../runtime/mod.ts";
+
 /**
  * The time in milliseconds after which a step asks whether its client has left. Most
  * steps end earlier, and do not use the signal of the request: Deno warns programs that
@@ -10,27 +12,15 @@ export class DeadlineError extends Error {
   override readonly name = "DeadlineError";
 }
 
-/** A step of an answer that is under way. */
-interface Step {
-  /** How long the step may take, in milliseconds. */
-  readonly limit: number;
-  /** When the step began. */
-  readonly start: number;
-  readonly reject: (reason: unknown) => void;
-}
-
 /**
  * Limits the time that each step of an answer may take, and ends all steps once the
- * client has left. Stores may ignore the signal. All steps share one timer, since an
- * answer may have many short ones.
+ * client has left. Stores may ignore the signal.
  */
 export class Deadline {
   readonly #controller = new AbortController();
   readonly #milliseconds: number;
   readonly #client: Request | undefined;
   readonly #onFailure: (error: unknown) => void;
-  readonly #steps = new Set<Step>();
-  #timer: ReturnType<typeof setTimeout> | undefined;
   #isWatching = false;
 
   /**
@@ -47,78 +37,43 @@ export class Deadline {
     this.#onFailure = onFailure;
   }
 
-  /** The signal for the store. */
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
   /** Ends all steps, since the client has left. */
   abort(reason?: unknown): void {
-    if (this.signal.aborted) return;
     this.#controller.abort(reason);
-    for (const { reject } of this.#steps) reject(this.signal.reason);
   }
 
   /** Ends all steps, and reports why. */
   fail(error: unknown): void {
-    const { signal } = this;
+    const { signal } = this.#controller;
     const isKnown = !signal.aborted || signal.reason instanceof DeadlineError;
     this.abort(error);
     if (isKnown) this.#onFailure(error);
   }
 
-  /** Ends the timer. Must be called once no more steps come. */
-  close(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-  }
-
-  /**
-   * Runs one step.
-   *
-   * @param limit How long the step may take in milliseconds, if not as long as the others.
-   */
+  /** Runs one step. */
   async run<T>(
     step: (options: { signal: AbortSignal }) => T | Promise<T>,
-    limit = this.#milliseconds,
   ): Promise<T> {
-    const { signal } = this;
+    const { signal } = this.#controller;
     signal.throwIfAborted();
     const result = step({ signal });
     if (!(result instanceof Promise)) return result;
-    return await new Promise<T>((resolve, reject) => {
-      const running: Step = { limit, start: performance.now(), reject };
-      this.#steps.add(running);
-      this.#timer ??= setTimeout(
-        () => this.#check(),
-        Math.min(PATIENCE, limit),
+    const limit = this.#milliseconds;
+    const isShort = limit <= PATIENCE;
+    const end = () =>
+      this.abort(
+        new DeadlineError(`Expected the store to answer within ${limit} ms`),
       );
-      result.then(resolve, reject)
-        .finally(() => this.#steps.delete(running));
-      if (signal.aborted) reject(signal.reason);
-    });
-  }
-
-  #check(): void {
-    this.#timer = undefined;
-    const now = performance.now();
-    if (this.#steps.size === 0) return;
-    let left = Infinity;
-    for (const { limit, start } of this.#steps) {
-      const used = now - start;
-      left = Math.min(left, limit - used);
-      if (left <= 0) {
-        this.abort(
-          new DeadlineError(`Expected the store to answer within ${limit} ms`),
-        );
-        return;
-      }
-      if (used >= Math.min(PATIENCE, limit)) this.#watchClient();
+    let timer = setTimeout(() => {
+      this.#watchClient();
+      if (isShort) end();
+      else timer = setTimeout(end, limit - PATIENCE);
+    }, isShort ? limit : PATIENCE);
+    try {
+      return await rejectOnAbort(result, signal);
+    } finally {
+      clearTimeout(timer);
     }
-    this.#timer = setTimeout(
-      () => this.#check(),
-      Math.min(Math.ceil(left), PATIENCE),
-    );
   }
 
   #watchClient(): void {

@@ -1,19 +1,12 @@
+import type { ByteRange } from "../stores/mod.ts";
 import { type Validators, validatorsOf } from "./conditions.ts";
 import type { Deadline } from "./deadline.ts";
 
-/** The most bytes that an answer keeps in memory, apart from those of the next piece. */
+/** The most bytes that an answer keeps in memory, apart from those of the next window. */
 export const WINDOW: number = 4 * 1024 * 1024;
 
-/** Bytes that follow one another. */
-export type Pieces = readonly Uint8Array[];
-
-/** Part of a value: in memory, or read while it is sent. */
-export type Body = Pieces | AsyncIterator<Uint8Array, void>;
-
-/** Returns the number of bytes in pieces. */
-export function lengthOf(pieces: Pieces): number {
-  return pieces.reduce((sum, { length }) => sum + length, 0);
-}
+/** Part of a value: in memory, or read window by window while it is sent. */
+export type Body = Uint8Array | AsyncGenerator<Uint8Array, void>;
 
 /** A present value that a request asks for. */
 export interface Value {
@@ -44,65 +37,36 @@ export function valueInMemory(
     size: bytes.length,
     validators: validatorsOf(tag),
     isCurrent: () => Promise.resolve(true),
-    open: (start, end) => Promise.resolve([bytes.slice(start, end)]),
+    open: (start, end) => Promise.resolve(bytes.slice(start, end)),
     release() {},
   };
 }
 
-/** The longest body that is read at once, in bytes. A stream takes longer than a copy of one. */
-export const SHORT: number = 64 * 1024;
-
-/**
- * Streams the bytes of a value. Fewer or more bytes than `length` are an error of the
- * stream, which ends the connection.
- *
- * @param pieces The bytes, in memory or as they are read. `return` is called at the end.
- * @param ended Called once, at the end.
- */
-export function streamOf(
-  pieces: Body,
-  length: number,
-  deadline: Deadline,
-  ended: () => void,
-): ReadableStream<Uint8Array> {
-  const iterator: Iterator<Uint8Array> | AsyncIterator<Uint8Array> =
-    "next" in pieces ? pieces : pieces[Symbol.iterator]();
-  let missing = length;
-  let hasEnded = false;
-  const end = async () => {
-    if (hasEnded) return;
-    hasEnded = true;
-    await iterator.return?.();
-    ended();
-  };
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      try {
-        let next = await iterator.next();
-        while (!next.done && next.value.length === 0) {
-          next = await iterator.next();
-        }
-        if (!next.done) missing -= next.value.length;
-        if (next.done || missing < 0) throw changedError();
-        controller.enqueue(next.value);
-        if (missing > 0) return;
-      } catch (error) {
-        deadline.fail(error);
-        await end();
-        throw error;
-      }
-      controller.close();
-      await end();
-    },
-    async cancel(reason) {
-      deadline.abort(reason);
-      await end();
-    },
-  }, { highWaterMark: 0 });
+/** A value that is read by ranges. */
+interface RangedValue extends Omit<Value, "open"> {
+  /** Bytes that were read when the value was looked up, and the first of them. */
+  readonly latest?: { readonly start: number; readonly bytes?: Uint8Array };
+  /** Reads a range; `undefined` if the value has changed since it was looked up. */
+  read(range: ByteRange, deadline: Deadline): Promise<Uint8Array | undefined>;
 }
 
-function changedError(): Error {
-  return new Error("The value has changed while it was sent");
+/** Returns a value that is read by ranges of at most a window. */
+export function rangedValue({ latest, read, ...rest }: RangedValue): Value {
+  return {
+    ...rest,
+    async open(start, end, deadline) {
+      const readFrom = async (start: number, end: number) => {
+        const range = { offset: start, length: end - start };
+        const bytes = await read(range, deadline);
+        return bytes?.length === range.length ? bytes : undefined;
+      };
+      const next = Math.min(start + WINDOW, end);
+      const isRead = latest?.start === start &&
+        latest.bytes?.length === next - start;
+      const first = isRead ? latest.bytes : await readFrom(start, next);
+      return first && next < end ? windows(first, next, end, readFrom) : first;
+    },
+  };
 }
 
 /**
@@ -110,25 +74,60 @@ function changedError(): Error {
  * bytes is an error.
  *
  * @param first The first window, which is in memory.
+ * @param next The start of the second one.
  * @param read Reads the bytes from `start` to `end`; `undefined` if the value has changed.
  */
-export async function* windows(
-  first: Pieces,
-  start: number,
+async function* windows(
+  first: Uint8Array,
+  next: number,
   end: number,
-  read: (start: number, end: number) => Promise<Pieces | undefined>,
+  read: (start: number, end: number) => Promise<Uint8Array | undefined>,
 ): AsyncGenerator<Uint8Array, void> {
-  let pieces = first;
-  let next = start + lengthOf(first);
-  while (true) {
-    const length = Math.min(WINDOW, end - next);
-    const coming = length === 0 ? undefined : read(next, next + length);
+  let bytes: Uint8Array | undefined = first;
+  while (bytes !== undefined) {
+    const start = next;
+    next = Math.min(start + WINDOW, end);
+    const coming = start < end ? read(start, next) : undefined;
     coming?.catch(() => {}); // Handled when the client asks for the window.
-    yield* pieces;
+    yield bytes;
     if (coming === undefined) return;
-    const found = await coming;
-    if (found === undefined || lengthOf(found) !== length) throw changedError();
-    pieces = found;
-    next += length;
+    bytes = await coming;
   }
+  throw new Error("The value has changed while it was sent");
+}
+
+/**
+ * Streams bytes. A failure is an error of the stream, which ends the connection.
+ *
+ * @param length The number of bytes.
+ * @param ended Called at the end.
+ */
+export function streamOf(
+  pieces: AsyncGenerator<Uint8Array, void>,
+  length: number,
+  deadline: Deadline,
+  ended: () => void,
+): ReadableStream<Uint8Array> {
+  let missing = length;
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { value } = await pieces.next();
+        controller.enqueue(value!);
+        missing -= value!.length;
+      } catch (error) {
+        deadline.fail(error);
+        ended();
+        throw error;
+      }
+      if (missing > 0) return;
+      controller.close();
+      ended();
+    },
+    async cancel(reason) {
+      deadline.abort(reason);
+      await pieces.return().catch(() => {});
+      ended();
+    },
+  }, { highWaterMark: 0 });
 }

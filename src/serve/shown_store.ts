@@ -27,22 +27,34 @@ const TRANSLATIONS: Readonly<Record<ServedForm, Translation | undefined>> = {
   "inner chunks": INNER_CHUNKS,
 };
 
-/** Looks up the values that a store shows. */
+/** Looks up the values that a store shows, and keeps documents for some time. */
 export class ShownStore {
   readonly #stored: Backend;
   /** The store with nodes of Zarr v2 shown as Zarr v3. */
   readonly #shown: Backend;
+  readonly #view: StoreView | undefined;
   readonly #chunks: ChunkValues;
-  readonly #view: KeptView | undefined;
+  readonly #documents: BoundedCache<Value>;
+  readonly #reading = new Map<StoreKey, Promise<Value | undefined>>();
+  readonly #timeout: number;
 
-  constructor(store: Store, options: ParsedOptions) {
-    const { form, lifetime, versions } = options;
+  constructor(
+    store: Store,
+    { form, lifetime, versions, documentBytes, timeout }: ParsedOptions,
+  ) {
     const translation = TRANSLATIONS[form];
     const shown = translation ? v2View(store) : store;
     this.#stored = backendOf(store);
     this.#shown = backendOf(shown);
+    this.#view = translation && new StoreView(shown, translation);
     this.#chunks = new ChunkValues({ lifetime, limit: versions });
-    this.#view = translation && new KeptView(shown, translation, options);
+    this.#documents = new BoundedCache<Value>({
+      lifetime,
+      limit: documentBytes,
+      weightOf: ({ size }) => size + 1024,
+      onRemoval: (key) => this.#view?.forget(key as StoreKey),
+    });
+    this.#timeout = timeout;
   }
 
   /** Looks up a value. Returns `undefined` for an absent one. */
@@ -51,15 +63,13 @@ export class ShownStore {
     needed: NeededBytes,
     deadline: Deadline,
   ): Promise<Value | undefined> {
-    if (this.#view && isAnyDocument(key)) {
-      return await deadline.run(() => this.#view!.document(key));
+    const view = this.#view;
+    if (view && isAnyDocument(key)) {
+      return await deadline.run(() => this.#document(view, key));
     }
-    const found = this.#view
-      ? this.#view.placeOf(key)
+    const place = view
+      ? await deadline.run(() => this.#placeOf(view, key))
       : { backend: this.#stored, key };
-    const place = found instanceof Promise
-      ? await deadline.run(() => found)
-      : found;
     if (place === undefined) return undefined;
     // Chunks have the same keys in both stores.
     const stored = place.backend === this.#shown
@@ -68,84 +78,50 @@ export class ShownStore {
     return await this.#chunks.find(key, stored, needed, deadline);
   }
 
-  /** Drops what is known of a value that was changed. */
+  /** Drops the version of a value that has changed. */
   forget(key: StoreKey): void {
     this.#chunks.forget(key);
-    if (isAnyDocument(key)) this.#view?.forget(key);
-  }
-}
-
-/** A view whose documents are kept for some time. */
-class KeptView {
-  readonly #view: StoreView;
-  readonly #kept: BoundedCache<Value>;
-  readonly #reading = new Map<StoreKey, Promise<Value | undefined>>();
-  readonly #timeout: number;
-
-  constructor(
-    store: Store,
-    translation: Translation,
-    { lifetime, documentBytes, timeout }: ParsedOptions,
-  ) {
-    this.#view = new StoreView(store, translation);
-    this.#timeout = timeout;
-    this.#kept = new BoundedCache<Value>({
-      lifetime,
-      limit: documentBytes,
-      weightOf: ({ size }) => size + 1024,
-      onRemoval: (key) => this.#view.forget(key as StoreKey),
-    });
-  }
-
-  /** Returns a document as it is shown, from memory if it was read lately. */
-  document(key: StoreKey): Value | undefined | Promise<Value | undefined> {
-    const kept = this.#kept.get(key);
-    if (kept !== undefined) return kept;
-    let reading = this.#reading.get(key);
-    if (reading === undefined) {
-      const started = this.#read(key).finally(() => {
-        if (this.#reading.get(key) === started) this.#reading.delete(key);
-      });
-      reading = started;
-      this.#reading.set(key, started);
-    }
-    return reading;
   }
 
   /**
    * Returns where the value of a key is stored; `undefined` for a key outside the chunk
    * grid. Returns no promise for an array whose document is kept.
    */
-  placeOf(key: StoreKey): Place | undefined | Promise<Place | undefined> {
+  #placeOf(
+    view: StoreView,
+    key: StoreKey,
+  ): Place | undefined | Promise<Place | undefined> {
     const chunk = splitPlainKey(key);
     const placeIn = (document: Value | undefined) =>
-      document === undefined
-        ? { backend: backendOf(this.#view.store), key }
-        : this.#view.placeOf(key);
+      document ? view.placeOf(key) : { backend: this.#shown, key };
     const document = chunk &&
-      this.document(`${chunk.root}/zarr.json` as StoreKey);
+      this.#document(view, `${chunk.root}/zarr.json` as StoreKey);
     return document instanceof Promise
       ? document.then(placeIn)
       : placeIn(document);
   }
 
-  /** Drops a document that was changed, so that no later request waits for a read of the earlier document. */
-  forget(key: StoreKey): void {
-    this.#kept.delete(key);
-    this.#reading.delete(key);
-    this.#view.invalidate(key);
+  /** Returns a document as it is shown, from memory if it was read lately. */
+  #document(
+    view: StoreView,
+    key: StoreKey,
+  ): Value | undefined | Promise<Value | undefined> {
+    const kept = this.#documents.get(key) ?? this.#reading.get(key);
+    if (kept !== undefined) return kept;
+    const reading = this.#read(view, key)
+      .finally(() => this.#reading.delete(key));
+    this.#reading.set(key, reading);
+    return reading;
   }
 
   /** Reads a document for all requests that wait for it, and goes on if their clients leave. */
-  async #read(key: StoreKey): Promise<Value | undefined> {
-    const { changes } = this.#view.arrays;
-    const deadline = new Deadline(this.#timeout);
-    const bytes = await deadline.run((options) =>
-      this.#view.readDocument(key, options)
-    ).finally(() => deadline.close());
+  async #read(view: StoreView, key: StoreKey): Promise<Value | undefined> {
+    const bytes = await new Deadline(this.#timeout).run((options) =>
+      view.readDocument(key, options)
+    );
     if (bytes === undefined) return undefined;
     const value = valueInMemory(bytes, await digestOf(bytes));
-    if (this.#view.arrays.changes === changes) this.#kept.set(key, value);
+    this.#documents.set(key, value);
     return value;
   }
 }
