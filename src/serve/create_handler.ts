@@ -1,4 +1,4 @@
-import { assertStore, type Store } from "../stores/mod.ts";
+import { assertStore, type Store, type StoreKey } from "../stores/mod.ts";
 import { type Answer, answerRead } from "./answer_read.ts";
 import { Deadline } from "./deadline.ts";
 import { failureMessage, isOfNoValue } from "./failure.ts";
@@ -18,6 +18,11 @@ import { ShownStore } from "./shown_store.ts";
  * strong `ETag` that is made from the versions of a chunk's parts, and `Last-Modified`
  * where the store knows it. `OPTIONS` answers the preflights of browsers. Values that
  * were written to files or to a web server a moment ago have no `ETag` yet.
+ *
+ * A path that ends with `/` is that of a folder, whose nodes are listed in JSON. The document
+ * of a group at the root has consolidated metadata in the forms `"plain"` and
+ * `"inner chunks"`, so that clients find its nodes, if the store can list up to 100,000 keys
+ * and 1,000 nodes.
  *
  * A body of more than 4 MiB is read piece by piece, as fast as the client takes it, and
  * a client that leaves ends the reading. Once the version of a chunk is known, a range of
@@ -100,10 +105,27 @@ export function createHandler(
     if (method === "OPTIONS") return PREFLIGHT;
     const path = pathBelow(mount, url);
     if (path === undefined) return NOT_FOUND;
-    const found = keyOfPath(path);
+    const isFolder = path.endsWith("/");
+    const found = keyOfPath(isFolder ? `${path}zarr.json` : path);
     if ("status" in found) return found;
     const { key } = found;
-    return await answerRead(shown, key, request, deadline) ?? NOT_FOUND;
+    const answer = isFolder
+      ? await answerFolder(key.replace(/[^/]*$/, "") as StoreKey, deadline)
+      : await answerRead(shown, key, request, deadline);
+    return answer ?? NOT_FOUND;
+  }
+
+  /** Lists the nodes in a folder, if there are any. */
+  async function answerFolder(
+    folder: StoreKey,
+    deadline: Deadline,
+  ): Promise<Answer | undefined> {
+    const { paths, areAll } = await shown.nodes(folder, deadline);
+    if (paths.length === 0) return undefined;
+    const body = `${
+      JSON.stringify({ folder, nodes: paths, areAll }, null, 2)
+    }\n`;
+    return { status: 200, headers: { "content-type": JSON_TYPE }, body };
   }
 
   return async (request) => {
@@ -126,6 +148,7 @@ export function createHandler(
   };
 }
 
+const JSON_TYPE = "application/json";
 const METHODS: readonly string[] = ["GET", "HEAD", "OPTIONS"];
 const ALLOW = METHODS.join(", ");
 

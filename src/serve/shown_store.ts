@@ -18,6 +18,7 @@ import { INNER_CHUNKS } from "../zarrita/mod.ts";
 import { BoundedCache, ChunkValues, type NeededBytes } from "./chunk_values.ts";
 import { Deadline } from "./deadline.ts";
 import type { ParsedOptions, ServedForm } from "./handler_options.ts";
+import { consolidated, type FoundNodes, nodesIn } from "./served_nodes.ts";
 import { type Value, valueInMemory } from "./served_value.ts";
 
 /** The changes of nodes that each form shows; `undefined` shows nodes as they are stored. */
@@ -78,6 +79,11 @@ export class ShownStore {
     return await this.#chunks.find(key, stored, needed, deadline);
   }
 
+  /** Finds the nodes in a folder, as {@linkcode nodesIn} does. */
+  nodes(folder: StoreKey, deadline: Deadline): Promise<FoundNodes> {
+    return deadline.run((options) => nodesIn(this.#shown, folder, options));
+  }
+
   /** Drops the version of a value that has changed. */
   forget(key: StoreKey): void {
     this.#chunks.forget(key);
@@ -116,9 +122,13 @@ export class ShownStore {
 
   /** Reads a document for all requests that wait for it, and goes on if their clients leave. */
   async #read(view: StoreView, key: StoreKey): Promise<Value | undefined> {
-    const bytes = await new Deadline(this.#timeout).run((options) =>
-      view.readDocument(key, options)
-    );
+    const bytes = await new Deadline(this.#timeout).run(async (options) => {
+      const read = (key: StoreKey) => view.readDocument(key, options);
+      const bytes = await read(key);
+      return bytes && key === "/zarr.json"
+        ? await consolidated(bytes, this.#shown, read, options)
+        : bytes;
+    });
     if (bytes === undefined) return undefined;
     const value = valueInMemory(bytes, await digestOf(bytes));
     this.#documents.set(key, value);

@@ -12,6 +12,7 @@ import {
 } from "../../mod.ts";
 import { allowsRange, failedCondition } from "../../src/serve/conditions.ts";
 import { withZarrParts } from "../../zarrita.ts";
+import { encodeJson } from "../support/documents.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import {
   bytesOf,
@@ -292,9 +293,8 @@ const NO_VALUES: [path: string, status: number][] = [
   ["/dem/c/02/1", 404],
   ["/dem/c", 404],
   ["/dem", 404],
-  ["/dem/", 404],
-  ["/", 404],
-  ["", 404],
+  ["/no/", 404],
+  ["/dem/c/", 404],
   ["/no/zarr.json", 404],
   ["/no/c/0", 404],
   ["/zarr.json/zarr.json", 404],
@@ -336,6 +336,56 @@ Deno.test("createHandler answers 400 or 404 for what is no value", async () => {
   });
 });
 
+Deno.test("createHandler lists the nodes in a folder, and consolidates those below the root", async () => {
+  const store = await storeInParts();
+  await createInParts(prefixed(store, "/a/b"));
+  await store.set(
+    "/zarr.json",
+    encodeJson({ zarr_format: 3, node_type: "group" }),
+  );
+  for (const form of ["plain", "stored"] as const) {
+    const get = served(store, { form, mount: "/data" });
+    const listings: [path: string, nodes: string[]][] = [
+      ["/data", ["", "a/b", "a/b/dem", "dem"]],
+      ["/data/", ["", "a/b", "a/b/dem", "dem"]],
+      ["/data/a/", ["b", "b/dem"]],
+      ["/data/dem/", [""]],
+    ];
+    for (const [path, nodes] of listings) {
+      const response = await get(path);
+      const folder = path.slice("/data".length) || "/";
+      assertEquals(response.headers.get("content-type"), "application/json");
+      assertEquals(await response.json(), { folder, nodes, areAll: true });
+    }
+    const root = await (await get("/data/zarr.json")).json();
+    if (form === "stored") assertEquals(root.consolidated_metadata, undefined);
+    else {
+      const { metadata } = root.consolidated_metadata;
+      assertEquals(Object.keys(metadata), ["a/b", "a/b/dem", "dem"]);
+      const document = await (await get("/data/dem/zarr.json")).json();
+      assertEquals(metadata.dem, document);
+    }
+  }
+  const unlisted = served({ get: (key) => store.get(key) });
+  assertEquals(await (await unlisted("/")).json(), {
+    folder: "/",
+    nodes: [""],
+    areAll: false,
+  });
+  // A node that cannot be read is no reason to answer nothing.
+  await store.set("/dem/zarr.json", new TextEncoder().encode("{"));
+  const root = await (await served(store)("/zarr.json")).json();
+  assertEquals(root.consolidated_metadata, undefined);
+});
+
+/** A store whose keys get a prefix. */
+function prefixed(store: Store, prefix: StoreKey): Store {
+  return {
+    get: (key) => store.get(`${prefix}${key}`),
+    set: (key, value) => store.set!(`${prefix}${key}`, value),
+  };
+}
+
 Deno.test("createHandler shows other values as they are stored", async () => {
   const store = await storeInParts();
   const readme = new TextEncoder().encode("Elevation");
@@ -364,7 +414,7 @@ Deno.test("createHandler serves a store below a mount", async () => {
   for (const mount of ["/a/data", "/a/data/"]) {
     const get = served(store, { mount });
     assertEquals(await bytesOf(await get(`/a/data${PATH}`)), CHUNK);
-    for (const path of [PATH, "/a/dataset/zarr.json", "/a/data", "/a"]) {
+    for (const path of [PATH, "/a/dataset/zarr.json", "/a"]) {
       const response = await get(path);
       assertEquals(response.status, 404, path);
       await response.body?.cancel();
