@@ -86,20 +86,22 @@ export class ArrayKeys {
   }
 }
 
-/** The callbacks of a listing of a hierarchy. */
+/** The callbacks of a listing of a hierarchy, which waits for those that take time. */
 interface ListingEvents {
   /** A chunk of the array at a path. */
-  chunk(path: string, coordinates: readonly number[]): void;
+  chunk(path: string, coordinates: readonly number[]): void | Promise<void>;
   /**
    * Any other key, such as that of a text file.
    *
    * @param path The path of the array that it lies in; `undefined` outside of arrays.
    */
-  file(key: StoreKey, path: string | undefined): void;
+  file(key: StoreKey, path: string | undefined): void | Promise<void>;
   /** An object at the key of a chunk that is stored in other parts, of the array at a path. */
-  stray?(key: StoreKey, path: string): void;
+  stray?(key: StoreKey, path: string): void | Promise<void>;
   /** Whether a key is passed over, as those of nodes that are left out. */
   isIgnored?(key: StoreKey): boolean;
+  /** Each key that is not passed over. */
+  each?(key: StoreKey): void;
 }
 
 /**
@@ -107,7 +109,6 @@ interface ListingEvents {
  * nodes, also those of Zarr v2 that were read.
  *
  * @param arrays The keys of each array, by the array's path.
- * @returns A number that depends on all chunks and files, in any order.
  */
 export async function listHierarchy(
   place: Place,
@@ -115,7 +116,7 @@ export async function listHierarchy(
   arrays: ReadonlyMap<string, ArrayKeys>,
   events: ListingEvents,
   options: StoreOptions,
-): Promise<number> {
+): Promise<void> {
   const documents = new Set<StoreKey>(
     nodes.flatMap(({ path, v2Documents }) => [
       documentKey(place, path),
@@ -124,23 +125,20 @@ export async function listHierarchy(
   );
   const byRoot = new Map<string, string>();
   for (const path of arrays.keys()) byRoot.set(rootIn(place, path), path);
-  let fingerprint = 0;
   const prefix = `${place.root}/` as StoreKey;
   for await (const key of place.store.list!(prefix, options)) {
     if (documents.has(key) || events.isIgnored?.(key)) continue;
+    events.each?.(key);
     const path = arrayOf(key, byRoot, prefix.length - 1);
     const listed = path === undefined ? undefined : arrays.get(path)!.take(key);
-    if (listed?.kind === "stray") events.stray?.(key, path!);
-    if (listed?.kind === "part" || listed?.kind === "stray") continue;
-    if (listed?.kind === "chunk") events.chunk(path!, listed.coordinates);
-    else events.file(key, path);
-    // Parts are listed in any order, and any of them may be the first.
-    const name = listed?.kind === "chunk"
-      ? `${path} ${listed.coordinates}`
-      : key;
-    fingerprint = addHash(fingerprint, name);
+    const { kind = "file" } = listed ?? {};
+    let done: void | Promise<void> = undefined;
+    if (listed?.kind === "chunk") {
+      done = events.chunk(path!, listed.coordinates);
+    } else if (kind === "stray") done = events.stray?.(key, path!);
+    else if (kind === "file") done = events.file(key, path);
+    if (done !== undefined) await done;
   }
-  return fingerprint;
 }
 
 /** The path of the innermost array that a key lies in. */

@@ -229,7 +229,7 @@ Deno.test("convert finds the source in a target whose folder is not known", asyn
     await assertRejects(
       () => convert({ store, path: "a" }, target, { overwrite: true }),
       RangeError,
-      'it holds the source, at "/a/zarr.json"',
+      "since they lie in one another",
     );
     assertEquals(await treeOf(folder), before);
   });

@@ -251,7 +251,7 @@ Deno.test("convert with only and exclude works in shares, resumes with the same 
     const other of [{ suffix: ".s" }, { ...options, exclude: "labels/cells" }]
   ) {
     const share = { index: 0, count: 2 };
-    for (const way of [{ resume: true }, { finish: true }, { share }]) {
+    for (const way of [{ resume: true }, { share }]) {
       await assertRejects(
         () => convert(source, target, { ...other, ...way }),
         Error,
@@ -259,7 +259,7 @@ Deno.test("convert with only and exclude works in shares, resumes with the same 
       );
     }
   }
-  await convert(source, target, { ...options, finish: true });
+  await convert(source, target, { ...options, resume: true });
   assertEquals(await contentsOf(target), await contentsOf(whole));
   const again = await convert(source, target, { ...options, resume: true });
   assertEquals([again.copied, again.isFinished], [0, true]);
@@ -394,7 +394,7 @@ const SHARDS: ConvertOptions = {
 Deno.test("convert copies arrays that cannot get the layout as they are, if asked, and says why", async () => {
   const source = await createMixed(["a", "b"]);
   const target = new MemoryStore();
-  const options: ConvertOptions = { ...SHARDS, others: "copy" };
+  const options: ConvertOptions = { ...SHARDS, keepGoing: true };
   const dry = await convert(source, target, { ...options, dryRun: true });
   assertEquals(await keysOf(target), []);
   const { others } = await convert(source, target, options);
@@ -438,7 +438,7 @@ Deno.test("convert copies arrays as they are whose codecs nobody knows, if asked
   const target = new MemoryStore();
   const { others } = await convert(source, target, {
     ...options,
-    others: "copy",
+    keepGoing: true,
   });
   assertEquals(others.map(({ path }) => path), ["texts", "waves"]);
   const [reason, waves] = others.map(({ message }) => message);
@@ -459,25 +459,25 @@ Deno.test("convert copies arrays as they are whose codecs nobody knows, if asked
     MetadataError,
     'Cannot decode array "/waves", whose chunks would be encoded anew',
   );
-  assert(error.message.includes('"others" set to "copy"'), error.message);
+  assert(error.message.includes('the option "keepGoing"'), error.message);
 });
 
 Deno.test("convert names all arrays that cannot get the layout, or the first ones and their number", async () => {
   const cases: readonly [string[], ConvertOptions, string[]][] = [
-    [["a"], SHARDS, ['(array "/a"); the option "others" set to "copy"']],
+    [["a"], SHARDS, ['(array "/a"); the option "keepGoing"']],
     [["a", "b"], SHARDS, [
       'Cannot give 2 of 3 arrays this layout: "/a", "/b": Part ".index" is',
-      '; the option "others" set to "copy" copies such arrays as they are',
+      '; the option "keepGoing" copies such arrays as they are',
     ]],
     [["a", "b", "c", "d", "e"], SHARDS, [
       "5 of 6 arrays",
       '"/a", "/b", "/c" and 2 more: Part',
     ]],
     [["a", "b"], { ...SHARDS, exclude: "shards" }, ["any of the 2 arrays"]],
-    [["a", "b"], { ...SHARDS, exclude: "shards", others: "copy" }, [
+    [["a", "b"], { ...SHARDS, exclude: "shards", keepGoing: true }, [
       "any of the 2 arrays",
     ]],
-    [["a", "b"], { ...SHARDS, only: "a", others: "copy" }, ['(array "/a")']],
+    [["a", "b"], { ...SHARDS, only: "a", keepGoing: true }, ['(array "/a")']],
     [
       ["a", "b", "c", "d", "e"],
       {
@@ -557,11 +557,11 @@ Deno.test("convertInPlace leaves arrays as they are that cannot get the layout, 
     await assertRejects(
       () => convertInPlace(store, layout),
       RangeError,
-      '; the option "others" set to "copy" leaves such arrays as they are',
+      '; the option "keepGoing" leaves such arrays as they are',
     );
     const { others, arrays } = await convertInPlace(store, {
       ...layout,
-      others: "copy",
+      keepGoing: true,
     });
     assertEquals(arrays.map(({ path }) => path), ["shards"]);
     assertEquals(others.map(({ path }) => path), ["a"]);

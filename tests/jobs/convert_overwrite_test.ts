@@ -1,6 +1,6 @@
 /** What `convert` with `overwrite` removes, and what it refuses to remove. */
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { convert, type ConvertOptions } from "../../jobs.ts";
+import { convert, type ConvertOptions, type NodeLocation } from "../../jobs.ts";
 import {
   arrayMetadata,
   createArrayChunks,
@@ -283,4 +283,57 @@ Deno.test("convert with overwrite refuses adopted files, which may be the only c
     );
     assertEquals(await treeOf(folder), before);
   });
+});
+
+Deno.test("convert with overwrite stops with everything in place where the source changes with the target", async () => {
+  const folder = new MemoryStore();
+  await checksummed(folder, 20, "a");
+  await folder.set("/zarr.json", encodeJson(groupMetadata()));
+  const nested = { store: folder, path: "a" };
+  const before = await contentsOf(folder);
+  /** Reads the folder, as a server does that may hide files. */
+  const served = (prefix: string): Store => ({
+    async get(key) {
+      if (key.includes("/.")) return undefined;
+      return await folder.get(`${prefix}${key}` as `/${string}`);
+    },
+  });
+  const cases: [Store | NodeLocation, Store | NodeLocation][] = [
+    [{ store: served(""), path: "a" }, nested],
+    [served("/a"), nested],
+    [served("/a"), folder],
+  ];
+  for (const [source, target] of cases) {
+    for (const layout of [{}, { suffix: ".new" }]) {
+      await assertRejects(
+        () => convert(source, target, { ...layout, overwrite: true }),
+        RangeError,
+        "since they lie in one another",
+      );
+      assertEquals(await contentsOf(folder), before);
+    }
+  }
+});
+
+Deno.test("convert with overwrite keeps each earlier chunk until its replacement is stored", async () => {
+  const source = await example();
+  const target = new MemoryStore();
+  await copy()(target);
+  const chunks = (keys: string[]) => keys.filter((key) => /\/c\//.test(key));
+  const earlier = chunks(Object.keys(await contentsOf(target)));
+  const failing = observed(source, ({ method, key }) => {
+    if (method === "get" && key === "/a/c/1/2") {
+      throw new Error("No connection");
+    }
+  });
+  const options = { overwrite: true, concurrency: 1 };
+  await assertRejects(() => convert(failing, target, options), Error, "No con");
+  assertEquals(chunks(Object.keys(await contentsOf(target))), earlier);
+  // Chunks of the right length may be earlier ones.
+  await target.set(
+    "/a/c/0/0",
+    new Uint8Array((await source.size("/a/c/0/0"))!),
+  );
+  await convert(source, target, { resume: true });
+  assertEquals(await contentsOf(target), await contentsOf(source));
 });

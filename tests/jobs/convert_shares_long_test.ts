@@ -8,7 +8,7 @@ import {
   hash,
   isInShare,
 } from "../../src/arrays/chunk_grid.ts";
-import { chunksOfShare, countInShare } from "../../src/jobs/chunks_to_do.ts";
+import { chunksOfShare, countInShare } from "../../src/jobs/stored_chunks.ts";
 import { contentsOf } from "../support/bytes.ts";
 import { encodeJson, groupMetadata, utf8 } from "../support/documents.ts";
 import { observed } from "../support/observed_store.ts";
@@ -113,7 +113,7 @@ Deno.test("sixteen shares in any order, and some again, make what one run makes"
         }
         assertEquals(copied.reduce((sum, count) => sum + count), 26);
         assertEquals(await target.get("/zarr.json"), undefined);
-        const end = await convert(source, target, { ...LAYOUT, finish: true });
+        const end = await convert(source, target, { ...LAYOUT, resume: true });
         assertEquals([end.isFinished, end.copied], [true, 0]);
         assertEquals(await contentsOf(target), expected);
       },
@@ -122,32 +122,17 @@ Deno.test("sixteen shares in any order, and some again, make what one run makes"
   );
 });
 
-Deno.test("convert does not finish before all shares are done", async () => {
+Deno.test("a run without a share copies what the shares have not, and finishes", async () => {
   const { source, expected } = await example();
   const target = new MemoryStore();
-  const finish = () => convert(source, target, { ...LAYOUT, finish: true });
-  await assertRejects(finish, Error, "none was begun there");
   for (const index of [0, 2]) {
     await convert(source, target, { ...LAYOUT, share: { index, count: 3 } });
   }
-  const error = await assertRejects(finish, Error, "run their shares again");
-  assert(/lacks \d+ of 26 chunks and files, such as "\//.test(error.message));
-  assertEquals(await target.get("/zarr.json"), undefined);
-  await convert(source, target, { ...LAYOUT, share: { index: 1, count: 3 } });
-
-  // A chunk that was damaged meanwhile counts as missing.
   await target.delete("/array 3/c/0/0.s.index");
-  await assertRejects(
-    finish,
-    Error,
-    'lacks 1 of 26 chunks and files, such as "/array 3/c/0/0.s"',
-  );
-  for (let index = 0; index < 3; index++) {
-    await convert(source, target, { ...LAYOUT, share: { index, count: 3 } });
-  }
-  await finish();
+  assertEquals(await target.get("/zarr.json"), undefined);
+  const end = await convert(source, target, { ...LAYOUT, resume: true });
+  assertEquals(end.isFinished, true);
   assertEquals(await contentsOf(target), expected);
-  assertEquals((await finish()).isFinished, true); // Again.
   await assertRejects(
     () => convert(source, target, { ...LAYOUT, share: { index: 0, count: 3 } }),
     Error,
@@ -167,7 +152,7 @@ Deno.test("shares with other options are refused", async () => {
   );
 });
 
-Deno.test("shares and finish are refused where an earlier target is being removed", async () => {
+Deno.test("shares are refused where an earlier target is being replaced", async () => {
   const { source, expected } = await example();
   const target = new MemoryStore();
   const old = { ...groupMetadata(), attributes: { age: "old" } };
@@ -181,14 +166,12 @@ Deno.test("shares and finish are refused where an earlier target is being remove
     "Killed",
   );
   const before = await contentsOf(target);
-  for (const options of [{ share: { index: 0, count: 3 } }, { finish: true }]) {
-    await assertRejects(
-      () => convert(source, target, { ...LAYOUT, ...options }),
-      Error,
-      'is unfinished, or another program is at work on it; expected the option "resume" or "overwrite"',
-    );
-    assertEquals(await contentsOf(target), before);
-  }
+  await assertRejects(
+    () => convert(source, target, { ...LAYOUT, share: { index: 0, count: 3 } }),
+    Error,
+    'is unfinished, or another program is at work on it; expected the option "resume" or "overwrite"',
+  );
+  assertEquals(await contentsOf(target), before);
   await convert(source, target, { ...LAYOUT, resume: true });
   assertEquals(await contentsOf(target), expected);
 });

@@ -119,7 +119,7 @@ Deno.test("convert with keepGoing copies shares, finishes and resumes like any o
     await convert(source, target, { ...options, share: { index, count: 3 } });
   }
   assertEquals(
-    (await convert(source, target, { ...options, finish: true })).isFinished,
+    (await convert(source, target, { ...options, resume: true })).isFinished,
     true,
   );
   await assertGood(target);

@@ -4,21 +4,26 @@ import { digestOf, isSameBytes } from "../../runtime/mod.ts";
 import {
   assertWritable,
   describeStore,
-  isSameValue,
   recover,
   remove,
   rootOf,
+  type StoreKey,
   type StoreOptions,
+  write,
 } from "../../stores/mod.ts";
-import { describePlace, documentKey, type Place } from "../../hierarchy/mod.ts";
+import {
+  describePlace,
+  documentKey,
+  type Place,
+  readNodeDocument,
+} from "../../hierarchy/mod.ts";
 import type { ConvertOptions } from "./convert_options.ts";
 import type { ConvertPlan } from "./convert_plan.ts";
 import {
-  assertRemovable,
-  filesOf,
+  earlierDocuments,
   isDocument,
   keysIn,
-  knownKeys,
+  ownDocuments,
 } from "./earlier_files.ts";
 import {
   createMarker,
@@ -60,44 +65,56 @@ export async function claimTarget(
   if (options.overwrite) {
     return await claimOccupied(plan, found, digest, options);
   }
-  const continues = options.resume || options.share || options.finish;
+  const continues = options.resume || options.share;
   if (found !== undefined && continues) {
     return await continueEarlier(plan, found, digest, options);
   }
   if (found !== undefined) throw unfinishedError(target);
   if (await isStored(target, options)) {
-    if (!options.resume && !options.finish) {
+    if (!options.resume) {
       throw existsError(target, "a node is there already");
     }
     await assertSameDocuments(plan, options);
     return NO_CLAIM;
   }
-  if (options.finish) {
-    throw new Error(
-      `Cannot finish a conversion to ${
-        describePlace(target)
-      }: none was begun there`,
-    );
-  }
   return await claimEmpty(plan, digest, options);
 }
 
-/** Removes the earlier files at the target: documents first, so that no array opens while it lacks chunks. */
-export async function removeEarlier(
-  target: Place,
-  marker: UnfinishedMarker,
-  options: ConvertOptions,
+/**
+ * Removes the documents of the earlier nodes at the target, so that none of them opens while
+ * its chunks are replaced. The chunks stay until then.
+ *
+ * @throws {RangeError} If the source changes with the target, as one does that is read over
+ * HTTP from the same folder. The documents are put back.
+ */
+export async function removeEarlierDocuments(
+  { source, target, nodes }: ConvertPlan,
+  { undo }: Claim,
+  options: StoreOptions,
 ): Promise<void> {
-  const { earlier, ...rest } = marker;
-  const isKnown = knownKeys(target, earlier!);
-  const { store, root } = target;
-  for (const isRemoved of [isDocument, isKnown]) {
+  const removed: [StoreKey, Uint8Array][] = [];
+  try {
     for await (const key of keysIn(target, options)) {
-      if (key === markerKey(root) || !isRemoved(key)) continue;
-      await remove(store, key, options);
+      const bytes = isDocument(key) && await target.store.get(key, options);
+      if (!bytes) continue;
+      removed.push([key, bytes]);
+      await remove(target.store, key, options);
     }
+    for (const { path, bytes } of removed.length > 0 ? nodes : []) {
+      const left = await readNodeDocument(source, path, false, options);
+      if (!isSameBytes(left?.bytes, bytes)) {
+        throw inOneAnotherError(source, target);
+      }
+    }
+  } catch (error) {
+    try {
+      for (const [key, bytes] of removed) await write(target.store, key, bytes);
+      await undo();
+    } catch {
+      // The marker stays, by which the conversion can be continued.
+    }
+    throw error;
   }
-  await replaceMarker(target, rest, options);
 }
 
 /** Throws if the target lies in the source, or the source in the target, as far as the stores show it. */
@@ -149,7 +166,7 @@ async function claimEmpty(
   options: ConvertOptions,
 ): Promise<Claim> {
   const { target } = plan;
-  const own = filesOf(plan);
+  const own = ownDocuments(plan);
   for await (const key of keysIn(target, options)) {
     // Another share may just have begun.
     if (key === markerKey(target.root) && options.share) break;
@@ -186,8 +203,8 @@ async function continueEarlier(
   options: ConvertOptions,
 ): Promise<Claim> {
   const { target } = plan;
-  const { share, finish } = options;
-  const isTorn = found.plan === "" && !share && !finish;
+  const { share } = options;
+  const isTorn = found.plan === "" && !share;
   if (found.plan !== digest && !isTorn) {
     throw new Error(
       `Cannot continue the conversion to ${
@@ -196,14 +213,13 @@ async function continueEarlier(
     );
   }
   // One of several programs could remove chunks that another has written, as earlier contents.
-  if (found.earlier && (share || finish)) throw unfinishedError(target);
+  if (found.earlier && share) throw unfinishedError(target);
   if (options.dryRun) return NO_CLAIM;
   if (share) return { ...NO_CLAIM, marker: found };
   await recoverTarget(target, options);
-  if (finish) return { ...NO_CLAIM, marker: found };
   const { earlier } = found;
-  const files = { own: filesOf(plan), earlier };
-  return await storeClaim(target, found, newMarker(digest, files));
+  const marker = newMarker(digest, { own: ownDocuments(plan), earlier });
+  return await storeClaim(target, found, marker);
 }
 
 /** Finishes the writes of killed programs, in stores that can. */
@@ -215,7 +231,7 @@ async function recoverTarget(
   await recover(store, { path: root.slice(1), ...signal && { signal } });
 }
 
-/** Claims a target whose present contents are removed later. */
+/** Claims a target whose present contents are replaced and removed later. */
 async function claimOccupied(
   plan: ConvertPlan,
   found: UnfinishedMarker | undefined,
@@ -230,11 +246,11 @@ async function claimOccupied(
       }: the store has no "list" method, so that what is there cannot be found`,
     );
   }
-  await assertSourceElsewhere(plan, options);
-  const earlier = await assertRemovable(plan, found, options);
+  const earlier = await earlierDocuments(plan, found, options);
   if (options.dryRun) return NO_CLAIM;
-  const files = { own: filesOf(plan), earlier };
-  return await storeClaim(target, found, newMarker(digest, files));
+  await recoverTarget(target, options);
+  const marker = newMarker(digest, { own: ownDocuments(plan), earlier });
+  return await storeClaim(target, found, marker);
 }
 
 async function storeClaim(
@@ -250,26 +266,6 @@ async function storeClaim(
         ? removeMarker(target, {})
         : replaceMarker(target, found, {}),
   };
-}
-
-/** Throws if the source lies in the target, and would be removed. */
-async function assertSourceElsewhere(
-  { source, target, nodes }: ConvertPlan,
-  options: StoreOptions,
-): Promise<void> {
-  const sourceKey = nodes[0]?.v2Documents[0] ?? documentKey(source, "");
-  const name = sourceKey.slice(sourceKey.lastIndexOf("/"));
-  for await (const key of keysIn(target, options)) {
-    if (key.slice(key.lastIndexOf("/")) !== name) continue;
-    const document = { store: target.store, key };
-    const root = { store: source.store, key: sourceKey };
-    if (!await isSameValue(root, document, options)) continue;
-    throw new RangeError(
-      `Cannot overwrite ${describePlace(target)}: it holds the source, at ${
-        describe(key)
-      }`,
-    );
-  }
 }
 
 async function isStored(target: Place, options: StoreOptions) {
@@ -298,7 +294,7 @@ function existsError(target: Place, what: string): Error {
   return new Error(
     `Cannot convert to ${
       describePlace(target)
-    }: ${what}; expected a place without files, or the option "overwrite", which removes that node first`,
+    }: ${what}; expected a place without files, or the option "overwrite", which replaces that node`,
   );
 }
 
@@ -326,8 +322,8 @@ async function planDigest(
     texts.push(path, decoder.decode(bytes));
     texts.push(decoder.decode(documents.get(path)));
   }
-  for (const { path, contain } of arrays) {
-    if (contain) texts.push(`container of ${path}`);
+  for (const { path, containerOf } of arrays) {
+    if (containerOf) texts.push(`container of ${path}`);
   }
   return await digestOf(new TextEncoder().encode(JSON.stringify(texts)), 32);
 }

@@ -1,44 +1,47 @@
 import { parsedArrayOf } from "../../arrays/mod.ts";
-import { describe } from "../../errors/mod.ts";
-import { isSameBytes, runConcurrently } from "../../runtime/mod.ts";
-import { type Store, type StoreOptions, write } from "../../stores/mod.ts";
 import {
   ArrayKeys,
-  describePlace,
   documentKey,
   listHierarchy,
+  MARKER,
   type NodeLocation,
   placeOf,
-  readNodeDocument,
   rootIn,
 } from "../../hierarchy/mod.ts";
+import { runConcurrently } from "../../runtime/mod.ts";
+import {
+  remove,
+  type Store,
+  type StoreKey,
+  type StoreOptions,
+  write,
+} from "../../stores/mod.ts";
+import { Recodings } from "../recode/recodings.ts";
 import {
   assertApart,
   assertTargetOutside,
   type Claim,
   claimTarget,
-  removeEarlier,
+  removeEarlierDocuments,
 } from "./claim_target.ts";
 import {
   assertConvertOptions,
   type Conversion,
   type ConvertOptions,
 } from "./convert_options.ts";
+import { type ConvertPlan, planConversion } from "./convert_plan.ts";
 import {
-  type ConvertPlan,
-  planConversion,
-  type PlannedArray,
-} from "./convert_plan.ts";
-import { Recodings } from "../recode/recodings.ts";
-import { ConvertWork } from "./convert_work.ts";
-import { type Copied, copyValue, isRight } from "./copy_value.ts";
+  type Copied,
+  type CopySettings,
+  copyValue,
+  countValues,
+  valuesOf,
+} from "./copy_values.ts";
+import { isCopy, keysOfDocuments } from "./earlier_files.ts";
 import {
-  changedError,
-  type CopiedValue,
-  fingerprintOf,
+  assertUnchanged,
   type ListedSource,
   listSource,
-  SourceStamps,
 } from "./source_files.ts";
 import {
   assertStillMarked,
@@ -75,9 +78,8 @@ import {
  * @throws {RangeError} If an option is out of range, the parts do not fit the codecs, or
  * source and target lie in one another.
  * @throws {TypeError} If an option is unknown or of a wrong type, or the target is read-only.
- * @throws {Error} If something is at the target that no option allows, chunks are missing with
- * `finish`, the source changes during the conversion, or another program converts to the same
- * target.
+ * @throws {Error} If something is at the target that no option allows, the source changes during
+ * the conversion, or another program converts to the same target.
  *
  * @example Shards with their indexes in files of their own
  * ```ts
@@ -119,32 +121,30 @@ export async function convert(
   assertConvertOptions(options);
   const [from, to] = [placeOf(source), placeOf(target)];
   await assertApart(from, to);
-  const { signal } = options;
+  const { signal, share, keepGoing, only, exclude } = options;
   const storeOptions: StoreOptions = signal ? { signal } : {};
   if ((await readMarker(from, storeOptions))?.inPlace) throw inPlaceError(from);
-  const { keepGoing, only, exclude, others } = options;
   const recoding = new Recodings(to.store, options);
   const plan = await planConversion(from, to, options, {
     ...storeOptions,
-    ...{ keepGoing, only, exclude, others },
+    ...{ keepGoing, only, exclude },
     recode: (array) => recoding.add(array, from),
   });
   const claim = await claimTarget(plan, options);
-  const listed = await listSource(plan, storeOptions).catch(async (error) => {
-    await claim.undo();
-    throw error;
-  });
+  const listed = await listSource(plan, share, storeOptions)
+    .catch(async (error) => {
+      await claim.undo();
+      throw error;
+    });
   await assertTargetOutside(plan, listed.markers, claim, storeOptions);
-  const isUnfinished = claim.marker !== undefined;
-  const work = new ConvertWork(plan, listed, options.share, isUnfinished);
-  recoding.begin(options.share);
-  const total = work.total + recoding.total;
+  recoding.begin(share);
+  const total = countValues(plan, listed, share) + recoding.total;
   const conversion = {
     arrays: plan.arrays.map(({ path, source, target, stored }) => ({
       path,
       from: source.metadata,
       metadata: target.metadata,
-      chunks: stored?.count,
+      chunks: stored.isListed ? stored.count : undefined,
       ...recoding.report(path),
     })),
     total,
@@ -156,13 +156,18 @@ export async function convert(
     ...NOTHING_DONE,
   };
   if (options.dryRun) return conversion;
-  if (claim.marker?.earlier) await removeEarlier(to, claim.marker, options);
-  const done = options.finish
-    ? await checkAll(plan, work, recoding, options)
-    : await copyAll(plan, work, recoding, claim, options);
-  if (options.share) return { ...conversion, ...done };
-  await finishConversion(plan, listed, recoding, claim, options);
-  return { ...conversion, ...done, isFinished: true };
+  if (claim.marker?.earlier) {
+    await removeEarlierDocuments(plan, claim, storeOptions);
+  }
+  const counter = new Counter(total, options);
+  await copyAll(plan, listed, recoding, claim, counter, options);
+  await assertUnchanged(plan, listed, share, storeOptions);
+  if (share) return { ...conversion, ...counter.counts };
+  // Without a marker, the target was finished before, with the same documents.
+  if (claim.marker) {
+    await finish(plan, listed, recoding, claim.marker, options, storeOptions);
+  }
+  return { ...conversion, ...counter.counts, isFinished: true };
 }
 
 /** The counts of the values that a run has handled. */
@@ -179,141 +184,6 @@ const NOTHING_DONE: ConvertCounts = {
   isFinished: false,
 };
 
-/** The time after which a run looks again whether another run has claimed the target, in milliseconds. */
-const CLAIM_PERIOD = 2000;
-
-/**
- * Copies all values.
- *
- * @throws {Error} If another run claims the target, or the source changes.
- */
-async function copyAll(
-  plan: ConvertPlan,
-  work: ConvertWork,
-  recoding: Recodings,
-  { marker }: Claim,
-  options: ConvertOptions,
-): Promise<ConvertCounts> {
-  const { source, target } = plan;
-  const stamps = new SourceStamps(source.store);
-  const skip = options.resume === "compare"
-    ? "same bytes"
-    : options.resume || options.share
-    ? "same size"
-    : undefined;
-  let checkedAt = performance.now();
-  const check = async (signal: AbortSignal) => {
-    if (marker && performance.now() - checkedAt > CLAIM_PERIOD) {
-      checkedAt = performance.now();
-      await assertStillMarked(target, marker, { signal });
-    }
-  };
-  const total = work.total + recoding.total;
-  const counter = new Counter(total, options);
-  await runConcurrently(work, concurrencyOf(options), async (item, signal) => {
-    await check(signal);
-    await stamps.take(item, { signal });
-    counter.count(await copyValue(item, skip, { signal }));
-  }, options.signal);
-  await recoding.run({
-    mode: skip === "same bytes" ? "compare" : "write",
-    skipsStored: skip === "same size",
-    isExclusive: marker !== undefined,
-    concurrency: concurrencyOf(options),
-    async before(values, signal) {
-      await check(signal);
-      await runConcurrently(
-        values,
-        STAMPS,
-        (value, signal) => stamps.take(value, { signal }),
-        signal,
-      );
-    },
-    done: (_, copied) => counter.count(copied),
-  }, options.signal);
-  await stamps.check(plan, allValues(work, recoding), options);
-  return counter.counts;
-}
-
-/** The values whose stamps are taken, as many times as they are taken. */
-function* allValues(
-  work: ConvertWork,
-  recoding: Recodings,
-): Generator<CopiedValue> {
-  yield* work;
-  yield* recoding.sourceValues();
-}
-
-/** How many stamps are taken at the same time. */
-const STAMPS = 8;
-
-/** The number of missing chunks that a message names. */
-const MOST_NAMED = 3;
-
-/**
- * Checks that the target has all values.
- *
- * @throws {Error} If the target lacks values.
- */
-async function checkAll(
-  { target }: ConvertPlan,
-  work: ConvertWork,
-  recoding: Recodings,
-  options: ConvertOptions,
-): Promise<ConvertCounts> {
-  const missing: string[] = [];
-  let count = 0;
-  const miss = (key: string) => {
-    if (count++ < MOST_NAMED) missing.push(describe(key));
-  };
-  const concurrency = concurrencyOf(options);
-  const total = work.total + recoding.total;
-  const counter = new Counter(total, options);
-  await runConcurrently(work, concurrency, async (item, signal) => {
-    const { from, to, change } = item;
-    let size: number | undefined;
-    if (change === undefined) size = await from.size({ signal });
-    else {
-      const bytes = await from.get({ signal });
-      size = bytes && change(bytes).length;
-    }
-    if (size === undefined) return counter.count(ABSENT);
-    if (await isRight(from, to, size, "same size", { signal })) {
-      return counter.count(THERE);
-    }
-    miss(to.key);
-    counter.count(undefined);
-  }, options.signal);
-  // A chunk that is absent may have no elements but the fill value.
-  await recoding.run({
-    mode: "check",
-    skipsStored: true,
-    isExclusive: false,
-    concurrency,
-    before: () => Promise.resolve(),
-    done(key, copied) {
-      if (copied.outcome !== "copied") return counter.count(copied);
-      miss(key);
-      counter.count(undefined);
-    },
-  }, options.signal);
-  if (count === 0) return counter.counts;
-  throw new Error(
-    `Cannot finish the conversion to ${
-      describePlace(target)
-    }: it lacks ${count} of ${total} chunks and files, such as ${
-      missing.join(", ")
-    }; run their shares again`,
-  );
-}
-
-const ABSENT: Copied = { outcome: "absent", bytes: 0 };
-const THERE: Copied = { outcome: "skipped", bytes: 0 };
-
-function concurrencyOf({ concurrency = 4 }: ConvertOptions): number {
-  return concurrency;
-}
-
 /** Counts the outcomes, and reports the progress. */
 class Counter {
   readonly counts = { ...NOTHING_DONE };
@@ -325,40 +195,75 @@ class Counter {
     this.#onProgress = onProgress;
   }
 
-  /** @param copied The outcome for a value; `undefined` for one that is missing. */
-  count(copied: Copied | undefined): void {
+  count({ outcome, bytes }: Copied): void {
     const { counts } = this;
-    if (copied !== undefined) {
-      counts[copied.outcome]++;
-      counts.bytes += copied.bytes;
-    }
-    const { skipped, absent, bytes } = counts;
-    const done = counts.copied + skipped + absent;
-    this.#onProgress?.({ done, total: this.#total, bytes });
+    counts[outcome]++;
+    counts.bytes += bytes;
+    const done = counts.copied + counts.skipped + counts.absent;
+    this.#onProgress?.({ done, total: this.#total, bytes: counts.bytes });
   }
 }
 
+/** The time after which a run looks again whether another run has claimed the target, in milliseconds. */
+const CLAIM_PERIOD = 2000;
+
 /**
- * Writes the documents of the target, the outermost one last, and removes the marker. From
- * then on, the target opens.
+ * Copies or makes all values.
  *
- * @throws {Error} If the source has changed, or another program has claimed the target.
+ * @throws {Error} If another run claims the target.
  */
-async function finishConversion(
+async function copyAll(
   plan: ConvertPlan,
   listed: ListedSource,
   recoding: Recodings,
   { marker }: Claim,
+  counter: Counter,
   options: ConvertOptions,
 ): Promise<void> {
+  const { share, resume = false, concurrency = 4, signal } = options;
+  // Where earlier chunks are replaced, one of the right length may be an earlier one.
+  const settings: CopySettings = {
+    skipsStored: !marker?.earlier && (resume || share !== undefined),
+    replaces: marker?.earlier !== undefined || resume || share !== undefined,
+    isExclusive: marker !== undefined,
+  };
+  let checkedAt = performance.now();
+  const check = async (signal: AbortSignal) => {
+    if (!marker || performance.now() - checkedAt < CLAIM_PERIOD) return;
+    checkedAt = performance.now();
+    await assertStillMarked(plan.target, marker, { signal });
+  };
+  const values = valuesOf(plan, listed, share, settings);
+  await runConcurrently(values, concurrency, async (value, signal) => {
+    await check(signal);
+    counter.count(await copyValue(value, settings, { signal }));
+  }, signal);
+  await recoding.run({
+    ...settings,
+    concurrency,
+    before: check,
+    done: (copied) => counter.count(copied),
+  }, signal);
+}
+
+/**
+ * Removes what is left over at the target, writes its documents, the outermost one last, and
+ * removes the marker. From then on, the target opens.
+ *
+ * @throws {Error} If another program has claimed the target.
+ */
+async function finish(
+  plan: ConvertPlan,
+  listed: ListedSource,
+  recoding: Recodings,
+  marker: NonNullable<Claim["marker"]>,
+  { resume }: ConvertOptions,
+  options: StoreOptions,
+): Promise<void> {
   const { target, documents } = plan;
-  await assertUnchanged(plan, listed, options);
-  // Without a marker, the target was finished before, with the same documents.
-  if (marker === undefined) return;
   await assertStillMarked(target, marker, options);
-  if (options.resume || options.finish) {
-    const { signal } = options;
-    await removeStaleChunks(plan, recoding, signal ? { signal } : {});
+  if (resume || marker.earlier) {
+    await removeLeftovers(plan, listed, recoding, marker, options);
   }
   for (const [path, bytes] of documents) {
     await write(target.store, documentKey(target, path), bytes, options);
@@ -366,73 +271,42 @@ async function finishConversion(
   await removeMarker(target, options);
 }
 
-/** Throws if a document of the source, or the set of its chunks and files, has changed. */
-async function assertUnchanged(
-  plan: ConvertPlan,
-  { fingerprint }: ListedSource,
-  options: StoreOptions,
-): Promise<void> {
-  const { source, nodes } = plan;
-  for (const { path, bytes } of nodes) {
-    const found = await readNodeDocument(source, path, false, options);
-    if (!isSameBytes(found?.bytes, bytes)) throw changedError(plan);
-  }
-  if (fingerprint === undefined) return;
-  if (await fingerprintOf(plan, options) !== fingerprint) {
-    throw changedError(plan);
-  }
-}
-
 /**
- * Removes the chunks of the target that an earlier run copied, and that the source does not
- * have any more. Targets that cannot list are left as they are.
+ * Removes the chunks of the target that the source does not have, or not any more, and the
+ * values of earlier nodes. Targets that cannot list are left as they are.
  */
-async function removeStaleChunks(
+async function removeLeftovers(
   plan: ConvertPlan,
+  { files }: ListedSource,
   recoding: Recodings,
+  { earlier }: NonNullable<Claim["marker"]>,
   options: StoreOptions,
 ): Promise<void> {
-  if (typeof plan.target.store.list !== "function") return;
-  const counts = new Map<PlannedArray, number>();
-  const found: [PlannedArray, readonly number[]][] = [];
-  await listChunks(plan, plan.arrays, (array, coordinates) => {
-    if (!array.isRecoded) counts.set(array, (counts.get(array) ?? 0) + 1);
-    else if (!recoding.mayMake(array, coordinates)) {
-      found.push([array, coordinates]);
-    }
-  }, options);
-  // The target has all chunks of the source, so that any further chunk is stale.
-  const stale = plan.arrays.filter((array) =>
-    (counts.get(array) ?? 0) > (array.stored?.count ?? Infinity)
-  );
-  const known = new Map(
-    stale.map((array) => [array, new Set(Array.from(array.stored!, String))]),
-  );
-  if (stale.length > 0) {
-    await listChunks(plan, stale, (array, coordinates) => {
-      const isKnown = known.get(array)!.has(String(coordinates));
-      if (!isKnown) found.push([array, coordinates]);
-    }, options);
-  }
-  for (const [array, coordinates] of found) {
-    await array.target.delete(coordinates, options);
-  }
-}
-
-/** Lists the chunks of some arrays of the target. */
-async function listChunks(
-  { target, nodes }: ConvertPlan,
-  arrays: readonly PlannedArray[],
-  onChunk: (array: PlannedArray, coordinates: readonly number[]) => void,
-  options: StoreOptions,
-): Promise<void> {
+  const { target, nodes, arrays } = plan;
+  if (typeof target.store.list !== "function") return;
   const byPath = new Map(arrays.map((array) => [array.path, array]));
   const keys = new Map(arrays.map((array) => [
     array.path,
     new ArrayKeys(parsedArrayOf(array.target), rootIn(target, array.path)),
   ]));
+  const isEarlier = keysOfDocuments(target, earlier ?? []);
+  const written = new Set<string>(files.map((file) => target.root + file));
+  const removeEarlier = async (key: StoreKey) => {
+    if (earlier === undefined || written.has(key)) return;
+    const file = key.slice(target.root.length) as StoreKey;
+    const isStale = file !== MARKER &&
+      (isEarlier(key) || await isCopy(plan, file, false, options));
+    if (isStale) await remove(target.store, key, options);
+  };
   await listHierarchy(target, nodes, keys, {
-    chunk: (path, coordinates) => onChunk(byPath.get(path)!, coordinates),
-    file() {},
+    async chunk(path, coordinates) {
+      const array = byPath.get(path)!;
+      const isWritten = array.isRecoded
+        ? recoding.mayMake(array, coordinates)
+        : array.stored.has(coordinates);
+      if (!isWritten) await array.target.delete(coordinates, options);
+    },
+    file: removeEarlier,
+    stray: removeEarlier,
   }, options);
 }

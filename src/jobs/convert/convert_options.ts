@@ -6,7 +6,6 @@ import {
   checkOptions,
   FUNCTION,
   objectRule,
-  oneOf,
   type OptionRule,
   type OptionRules,
   SIGNAL,
@@ -46,11 +45,6 @@ export interface ConvertOptions extends LayoutOptions, StoreOptions {
   readonly only?: string | readonly string[] | undefined;
   /** Globs of the nodes of a group that are not copied, nor are the nodes below them. */
   readonly exclude?: string | readonly string[] | undefined;
-  /**
-   * `"copy"` to copy arrays of a group that cannot get the layout unchanged, such as arrays
-   * without shards if there is a container. By default, such an array is an error.
-   */
-  readonly others?: "copy" | undefined;
   /** The number of chunks that are copied at once, from 1. Default: 4. */
   readonly concurrency?: number | undefined;
   /**
@@ -73,33 +67,35 @@ export interface ConvertOptions extends LayoutOptions, StoreOptions {
    */
   readonly codecs?: Pick<CodecRegistry, "get"> | undefined;
   /**
-   * Continues a conversion that was not finished. Chunks that the target has with all
-   * parts and the length of the source's chunk are skipped; `"compare"` compares all
-   * their bytes instead. With `recode`, chunks that the target has with all parts are
-   * skipped, since stores write a chunk whole or not at all; `"compare"` makes them again.
+   * Whether a conversion that was not finished is continued. Chunks that the target has with
+   * all parts and the length of the source's chunk are skipped; with `recode`, those that it has
+   * with all parts, since stores write a chunk whole or not at all. A conversion that was begun
+   * with `overwrite` makes all chunks again.
    */
-  readonly resume?: boolean | "compare" | undefined;
+  readonly resume?: boolean | undefined;
   /**
-   * Whether the Zarr node, or the unfinished conversion, at the target is removed first:
-   * its documents and chunks, and files that the source has, too. Any other file at the
-   * target is an error, and nothing is removed. The target must be able to list.
+   * Whether the Zarr node, or the unfinished conversion, at the target is replaced: its
+   * documents, its chunks, and files that the source has, too. Each chunk stays until its
+   * replacement is stored; what is left over is removed at the end. Any other file at the
+   * target is an error, and nothing is changed. The target must be able to list.
    */
   readonly overwrite?: boolean | undefined;
   /**
-   * Whether nodes in a group whose documents are not valid are left out, with their chunks
-   * and files. By default, such a node is an error.
+   * Whether the other nodes of a group are converted where some cannot be: nodes whose documents
+   * are not valid are left out, with their chunks and files, and arrays that cannot get the
+   * layout, such as arrays without shards if there is a container, are copied as they are.
+   * By default, such a node is an error.
    */
   readonly keepGoing?: boolean | undefined;
   /** Whether nothing is written. The result then describes what would be converted. */
   readonly dryRun?: boolean | undefined;
   /**
    * Copies one share of the chunks and files, and leaves out the metadata. Programs with
-   * all shares may run at the same time or one after another, and each may run again.
-   * `finish` comes last.
+   * all shares may run at the same time or one after another, and each may run again. A run
+   * with `resume` and without a share comes last: it copies what is missing, and writes the
+   * metadata.
    */
   readonly share?: Share | undefined;
-  /** Whether only the metadata is written, after checking that the target has all chunks and files. */
-  readonly finish?: boolean | undefined;
   /**
    * Called after each chunk and each other file.
    *
@@ -140,17 +136,15 @@ const OPTIONS: OptionRules<ConvertOptions> = {
   ...LAYOUT_OPTIONS,
   only: GLOBS,
   exclude: GLOBS,
-  others: oneOf("copy"),
   concurrency: CONCURRENCY,
   threads: THREADS,
   memory: wholeFrom(1),
   codecs: objectRule("a registry of codecs"),
-  resume: oneOf(true, false, "compare"),
+  resume: BOOLEAN,
   overwrite: BOOLEAN,
   keepGoing: BOOLEAN,
   dryRun: BOOLEAN,
   share: objectRule("a share"),
-  finish: BOOLEAN,
   onProgress: FUNCTION,
   signal: SIGNAL,
 };
@@ -160,9 +154,7 @@ export function assertConvertOptions(options: ConvertOptions): void {
   checkOptions(options, OPTIONS, "convert");
   checkExclusive(options, [
     ["resume", "overwrite"],
-    ["share", "finish"],
     ["share", "overwrite"],
-    ["finish", "overwrite"],
   ]);
   assertShare(options.share);
   assertLayout(options);
@@ -215,7 +207,7 @@ export interface Conversion {
   readonly leftOut: readonly LeftOutNode[];
   /** The paths of the nodes that `only` and `exclude` leave out. */
   readonly excluded: readonly string[];
-  /** The arrays that cannot get the layout and were copied as they are, with `others`. */
+  /** The arrays that cannot get the layout and were copied as they are, with `keepGoing`. */
   readonly others: readonly OtherArray[];
 }
 

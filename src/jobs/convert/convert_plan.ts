@@ -1,9 +1,4 @@
-import {
-  ArrayChunks,
-  ChunkList,
-  parseArray,
-  type ParsedArray,
-} from "../../arrays/mod.ts";
+import { ArrayChunks, parseArray, type ParsedArray } from "../../arrays/mod.ts";
 import { describe, inDocument, MetadataError } from "../../errors/mod.ts";
 import {
   changeNodes,
@@ -28,6 +23,7 @@ import {
   withoutNamedNodes,
 } from "../../hierarchy/mod.ts";
 import { isSameEncoding } from "../recode/recoding.ts";
+import { StoredChunks } from "../stored_chunks.ts";
 import {
   changeLayout,
   LayoutError,
@@ -42,11 +38,11 @@ export interface PlannedArray {
   readonly path: string;
   readonly source: ArrayChunks;
   readonly target: ArrayChunks;
-  /** The stored chunks of the source; `undefined` if it cannot list. */
-  readonly stored: ChunkList | undefined;
+  /** The stored chunks of the source. */
+  readonly stored: StoredChunks;
   /** Whether chunks are decoded and encoded again, or divided into other shards. */
   readonly isRecoded: boolean;
-  /** The container of each shard, if the array is recoded. */
+  /** The container of each shard. */
   readonly containerOf:
     | ((shard: readonly number[]) => ShardContainer)
     | undefined;
@@ -72,10 +68,11 @@ export interface ConvertPlan {
 
 /** What happens to nodes that are not converted like the others. */
 interface PlanSettings extends NodeSelection, StoreOptions {
-  /** Whether nodes below the outermost one are left out whose documents are not valid. */
+  /**
+   * Whether nodes below the outermost one are left out whose documents are not valid, and
+   * arrays that cannot get the layout keep the one that they have.
+   */
   readonly keepGoing?: boolean | undefined;
-  /** Whether arrays of a group that cannot get the layout keep the one that they have. */
-  readonly others?: "copy" | undefined;
   /** Prepares the recoding of an array. Throws a `LayoutError` if the array cannot be recoded. */
   readonly recode?: ((array: PlannedArray) => Promise<void>) | undefined;
 }
@@ -127,7 +124,7 @@ export async function planConversion(
     documents.set(node.path, planned.document);
   }
   const isMistaken = misfits.length > 0 &&
-    (!settings.others || misfits.length === arrays.length);
+    (!settings.keepGoing || misfits.length === arrays.length);
   if (isMistaken) throw misfitError(misfits, arrays.length, isSamePlace);
   const kept = new Set(misfits.map(({ path }) => path));
   const layoutOfGroups: LayoutOptions = {
@@ -193,9 +190,9 @@ async function planArray(
     source: chunksAt(source, node.path, from),
     target: chunksAt(target, node.path, to),
     isRecoded,
-    containerOf: isRecoded ? containerOf : undefined,
+    containerOf,
     contain: isRecoded ? undefined : contain,
-    stored: canList ? new ChunkList(from.gridShape.length) : undefined,
+    stored: new StoredChunks(node.path, from.gridShape, canList),
   };
   return { array, document: bytes };
 }
@@ -260,7 +257,7 @@ function misfitError(
     }`;
   const advice = all
     ? ""
-    : `; the option "others" set to "copy" ${
+    : `; the option "keepGoing" ${
       isInPlace ? "leaves" : "copies"
     } such arrays as they are`;
   return error instanceof LayoutError

@@ -1,14 +1,5 @@
-import { parsedArrayOf } from "../../arrays/mod.ts";
+import { isInShare, parsedArrayOf, type Share } from "../../arrays/mod.ts";
 import { describe, MetadataError } from "../../errors/mod.ts";
-import { isV2Document, withoutV2Nodes } from "../../metadata/mod.ts";
-import { runConcurrently } from "../../runtime/mod.ts";
-import type { Part } from "../../splitter/mod.ts";
-import {
-  fileStamp,
-  type Store,
-  type StoreKey,
-  type StoreOptions,
-} from "../../stores/mod.ts";
 import {
   addHash,
   ArrayKeys,
@@ -17,9 +8,17 @@ import {
   listHierarchy,
   MARKER,
   type Place,
+  readNodeDocument,
   rootIn,
 } from "../../hierarchy/mod.ts";
-import type { ConvertOptions } from "./convert_options.ts";
+import { isV2Document, withoutV2Nodes } from "../../metadata/mod.ts";
+import { isSameBytes } from "../../runtime/mod.ts";
+import {
+  fileStamp,
+  type Store,
+  type StoreKey,
+  type StoreOptions,
+} from "../../stores/mod.ts";
 import type { ConvertPlan, PlannedArray } from "./convert_plan.ts";
 
 /** The files that a listing of the source has found besides the chunks. */
@@ -32,7 +31,10 @@ export interface ListedSource {
   readonly v2Documents: readonly StoreKey[];
   /** The paths of the nodes of Zarr v2. */
   readonly v2Nodes: readonly string[];
-  /** A number that depends on all chunks and files; `undefined` if the source cannot list. */
+  /**
+   * A number that depends on the keys of all chunks and files, and in file stores on their
+   * versions; `undefined` if the source cannot list.
+   */
   readonly fingerprint: number | undefined;
 }
 
@@ -44,6 +46,7 @@ export interface ListedSource {
  */
 export async function listSource(
   plan: ConvertPlan,
+  share: Share | undefined,
   options: StoreOptions,
 ): Promise<ListedSource> {
   const { source, target, arrays } = plan;
@@ -59,17 +62,19 @@ export async function listSource(
   }
   const isBeside = besideNodes(plan);
   const isIgnored = ignoredKeys(plan);
-  const lists = new Map(arrays.map(({ path, stored }) => [path, stored!]));
+  const lists = new Map(arrays.map(({ path, stored }) => [path, stored]));
   const ofTarget = new Map(arrays.map((array) => [
     array.path,
     new ArrayKeys(parsedArrayOf(array.target), rootIn(target, array.path)),
   ]));
-  const fingerprint = await listHierarchy(
+  const fingerprint = new Fingerprint(source.store, share, options);
+  await listHierarchy(
     source,
     plan.nodes,
     keysOf(source, arrays),
     {
-      chunk: (path, coordinates) => lists.get(path)!.push(coordinates),
+      each: (key) => fingerprint.add(key),
+      chunk: (path, coordinates) => lists.get(path)!.add(coordinates),
       file(key, path) {
         const relative = key.slice(source.root.length) as StoreKey;
         if (relative === MARKER) return;
@@ -96,7 +101,7 @@ export async function listSource(
     },
     options,
   );
-  return { ...found, fingerprint };
+  return { ...found, fingerprint: fingerprint.sum };
 }
 
 /** The keys of the arrays of the source, by path. */
@@ -155,81 +160,52 @@ export function withoutNodes(
   }
 }
 
-/** Lists the source once more, and returns its fingerprint. */
-export async function fingerprintOf(
-  plan: ConvertPlan,
-  options: StoreOptions,
-): Promise<number> {
-  const { source, nodes, arrays } = plan;
-  const nothing = { chunk() {}, file() {}, isIgnored: ignoredKeys(plan) };
-  const keys = keysOf(source, arrays);
-  return await listHierarchy(source, nodes, keys, nothing, options);
-}
-
-/** A value that is copied from the source. */
-export interface CopiedValue {
-  readonly from: { readonly key: StoreKey; readonly parts: readonly Part[] };
-}
-
-/**
- * Detects values of a file store that are replaced during a conversion. Other stores have no
- * stamps that tell versions of a value apart.
- */
-export class SourceStamps {
+/** A sum over the keys of a source, in any order, and over the versions of files. */
+class Fingerprint {
+  sum = 0;
   readonly #store: Store;
-  /** The sum of the hashes of all stamps before their values were copied. */
-  #sum = 0;
-  /** Whether the store has stamps. */
-  #isFound = false;
+  readonly #share: Share | undefined;
+  readonly #options: StoreOptions;
 
-  constructor(store: Store) {
+  /** @param share The share of the files whose versions count, so that not each of many shares looks at all of them. */
+  constructor(store: Store, share: Share | undefined, options: StoreOptions) {
     this.#store = store;
+    this.#share = share;
+    this.#options = options;
   }
 
-  /** Takes the stamps of a value before the value is copied. */
-  async take(value: CopiedValue, options: StoreOptions): Promise<void> {
-    const text = await this.#stampsOf(value, options);
-    if (text === "") return;
-    this.#isFound = true;
-    this.#sum = addHash(this.#sum, text);
+  add(key: StoreKey): void {
+    const isIncluded = !this.#share || isInShare(this.#share, key);
+    const stamp = isIncluded && fileStamp(this.#store, key, this.#options);
+    this.sum = addHash(this.sum, `${key} ${stamp}`);
   }
+}
 
-  /**
-   * Takes the stamps of all values again after the last one was copied.
-   *
-   * @throws {Error} If a value was replaced.
-   */
-  async check(
-    plan: ConvertPlan,
-    values: Iterable<CopiedValue>,
-    { concurrency = 4, signal }: ConvertOptions,
-  ): Promise<void> {
-    if (!this.#isFound) return;
-    let sum = 0;
-    await runConcurrently(values, concurrency, async (value, signal) => {
-      const text = await this.#stampsOf(value, { signal });
-      if (text !== "") sum = addHash(sum, text);
-    }, signal);
-    if (sum !== this.#sum) throw changedError(plan);
+/** Throws if a document of the source, or one of its chunks and files, has changed since it was listed. */
+export async function assertUnchanged(
+  plan: ConvertPlan,
+  listed: ListedSource,
+  share: Share | undefined,
+  options: StoreOptions,
+): Promise<void> {
+  const { source, nodes, arrays } = plan;
+  for (const { path, bytes } of nodes) {
+    const found = await readNodeDocument(source, path, false, options);
+    if (!isSameBytes(found?.bytes, bytes)) throw changedError(plan);
   }
-
-  /** The stamps of the files of a value; empty if they have none. */
-  async #stampsOf(
-    { from: { key, parts } }: CopiedValue,
-    options: StoreOptions,
-  ): Promise<string> {
-    let text = "";
-    for (const { keySuffix } of parts) {
-      const file: StoreKey = `${key}${keySuffix}`;
-      const stamp = await fileStamp(this.#store, file, options);
-      if (stamp !== undefined) text += `${file} ${stamp}\n`;
-    }
-    return text;
-  }
+  if (listed.fingerprint === undefined) return;
+  const fingerprint = new Fingerprint(source.store, share, options);
+  await listHierarchy(source, nodes, keysOf(source, arrays), {
+    chunk() {},
+    file() {},
+    each: (key) => fingerprint.add(key),
+    isIgnored: ignoredKeys(plan),
+  }, options);
+  if (fingerprint.sum !== listed.fingerprint) throw changedError(plan);
 }
 
 /** An error about a source that has changed during the conversion. */
-export function changedError({ source, target }: ConvertPlan): Error {
+function changedError({ source, target }: ConvertPlan): Error {
   return new Error(
     `${
       describePlace(source)

@@ -1,5 +1,4 @@
 import { describe } from "../../errors/mod.ts";
-import type { Members } from "../../metadata/mod.ts";
 import {
   remove,
   rootOf,
@@ -26,24 +25,16 @@ export interface UnfinishedMarker {
   readonly run: string;
   /** A digest of the documents of the source and of the target. */
   readonly plan: string;
-  /** The files that the conversion writes. */
-  readonly own?: KnownFiles;
-  /** The earlier files at the target, while they are being removed. */
-  readonly earlier?: KnownFiles | undefined;
+  /** The documents that the conversion writes in the end, which tell the keys of its chunks. */
+  readonly own?: Documents;
+  /** Earlier documents at the target, whose chunks are replaced or removed. */
+  readonly earlier?: Documents | undefined;
   /** The state of a conversion in place, which has no other target. */
   readonly inPlace?: InPlaceState;
 }
 
-/** The files that belong to a conversion, or to earlier nodes, and may be removed. */
-export interface KnownFiles {
-  /** The paths of arrays, with the members of metadata that determine the keys of chunks. */
-  readonly arrays: readonly {
-    readonly path: string;
-    readonly metadata: Members;
-  }[];
-  /** Further files, by their keys below the target. */
-  readonly files: readonly StoreKey[];
-}
+/** Documents as texts, by their keys below the target. */
+export type Documents = readonly (readonly [key: StoreKey, text: string])[];
 
 const HELP =
   'This conversion is not finished: run it again with the option "resume" of convert, or --resume on the command line; or remove this folder';
@@ -51,9 +42,9 @@ const HELP =
 /** Creates the marker of a new run. */
 export function newMarker(
   plan: string,
-  files: Pick<UnfinishedMarker, "own" | "earlier"> = {},
+  documents: Pick<UnfinishedMarker, "own" | "earlier"> = {},
 ): UnfinishedMarker {
-  return { help: HELP, run: crypto.randomUUID(), plan, ...files };
+  return { help: HELP, run: crypto.randomUUID(), plan, ...documents };
 }
 
 /** Creates the marker of a conversion in place. */

@@ -4,7 +4,6 @@ import {
   checkOptions,
   FUNCTION,
   MetadataError,
-  oneOf,
   type OptionRules,
   SIGNAL,
 } from "../../errors/mod.ts";
@@ -167,16 +166,11 @@ export interface ConvertInPlaceOptions
   readonly only?: string | readonly string[] | undefined;
   /** Globs of the nodes of a group that stay as they are, as do the nodes below them. */
   readonly exclude?: string | readonly string[] | undefined;
-  /**
-   * `"copy"`, as in `convert`, to leave arrays of a group as they are that cannot get the
-   * layout. By default, such an array is an error.
-   */
-  readonly others?: "copy" | undefined;
   /** The number of chunks that are changed at once, from 1. Default: 16. */
   readonly concurrency?: number | undefined;
   /**
-   * Whether nodes in a group whose documents are not valid are left as they are. By default,
-   * such a node is an error.
+   * Whether nodes in a group are left as they are whose documents are not valid, and arrays that
+   * cannot get the layout. By default, such a node is an error.
    */
   readonly keepGoing?: boolean | undefined;
   /** Whether nothing is written: the result then says what would be converted. */
@@ -197,7 +191,6 @@ const OPTIONS: OptionRules<ConvertInPlaceOptions> = {
   ...IN_PLACE_LAYOUT,
   only: GLOBS,
   exclude: GLOBS,
-  others: oneOf("copy"),
   concurrency: CONCURRENCY,
   keepGoing: BOOLEAN,
   dryRun: BOOLEAN,
@@ -298,7 +291,7 @@ async function beginInPlace(
     place,
     place,
     layoutOf(options) ?? {},
-    { ...storeOptions, keepGoing: options.keepGoing, ...choiceOf(options) },
+    { ...storeOptions, ...choiceOf(options) },
   );
   const documents = await documentChanges(plan, storeOptions);
   const run = new InPlaceRun(place, files, arraysOf(plan, documents), options);
@@ -363,8 +356,8 @@ async function continueInPlace(
   const layout = layoutOf(options);
   if (layout !== undefined) {
     const asked = await planConversion(before, before, layout, {
-      ...planOptions,
       ...choiceOf(options),
+      ...planOptions,
     });
     const documents = await documentChanges(asked, storeOptions);
     if (!isSameJson(textsOf(documents), textsOf(state.documents))) {
@@ -476,9 +469,9 @@ function layoutOf(
 
 /** The options that choose arrays. */
 function choiceOf(
-  { only, exclude, others }: ConvertInPlaceOptions,
-): Pick<ConvertInPlaceOptions, "only" | "exclude" | "others"> {
-  return { only, exclude, others };
+  { only, exclude, keepGoing }: ConvertInPlaceOptions,
+): Pick<ConvertInPlaceOptions, "only" | "exclude" | "keepGoing"> {
+  return { only, exclude, keepGoing };
 }
 
 function textsOf(documents: readonly DocumentChange[]): string[][] {

@@ -25,7 +25,7 @@ export interface InPlaceState {
   readonly leftOut: readonly LeftOutNode[];
   /** The paths of the nodes that `only` and `exclude` leave out. */
   readonly excluded?: readonly string[];
-  /** The arrays that cannot get the layout, with `others`. */
+  /** The arrays that cannot get the layout, with `keepGoing`. */
   readonly others?: readonly OtherArray[];
   /** The paths of Zarr v2 nodes below the converted node, which stay as they are. */
   readonly v2Nodes: readonly string[];

@@ -3,10 +3,9 @@ import { inDocument } from "../../errors/mod.ts";
 import { runConcurrently } from "../../runtime/mod.ts";
 import type { ShardLayout } from "../../shards/mod.ts";
 import { describeStore, type Store, type StoreKey } from "../../stores/mod.ts";
-import { chunksOfShare, countInShare } from "../chunks_to_do.ts";
+import { chunksOfShare, countInShare } from "../stored_chunks.ts";
 import { documentKey, type Place, rootIn } from "../../hierarchy/mod.ts";
 import type { PlannedArray } from "../convert/convert_plan.ts";
-import type { CopiedValue } from "../convert/source_files.ts";
 import {
   type Box,
   coordinatesIn,
@@ -18,7 +17,7 @@ import {
 import { type BlockPlan, planBlocks } from "./plan_blocks.ts";
 import { encodingOf, sourceEncodingOf } from "./recoding.ts";
 import { SourceChunks } from "./source_chunks.ts";
-import { type Group, RecodeRun } from "./recode_run.ts";
+import { RecodeRun } from "./recode_run.ts";
 import {
   findWay,
   hasThreadedWork,
@@ -206,19 +205,6 @@ export class RecodedArray {
     return this.#mayHaveElements(this.#clipped(object, this.#objectShape));
   }
 
-  /** The stored chunks of the source, once for each group that needs them. */
-  *sourceValues(): Generator<CopiedValue> {
-    for (const group of this.#groups()) yield* this.#sourceValuesOf(group);
-  }
-
-  *#sourceValuesOf(group: readonly number[]): Generator<CopiedValue> {
-    const { source } = this.planned;
-    const { parts } = parsedArrayOf(source);
-    for (const object of this.#sourceObjects(this.#boxOf(group))) {
-      yield { from: { key: source.key(object) as StoreKey, parts } };
-    }
-  }
-
   /** The stored chunks of the source that have elements of a box, as far as they may be there. */
   *#sourceObjects(box: Box): Generator<readonly number[]> {
     const source = this.#source!;
@@ -269,6 +255,10 @@ export class RecodedArray {
     return { start, stop };
   }
 
+  *#boxes(): Generator<Box> {
+    for (const group of this.#groups()) yield this.#boxOf(group);
+  }
+
   #boxOf(group: readonly number[]): Box {
     return this.#clipped(group, this.#plan.groupShape);
   }
@@ -301,7 +291,7 @@ export class RecodedArray {
       },
       sink,
     );
-    const blocks = run.blocksOf(this.#groupsWithValues(), signal);
+    const blocks = run.blocksOf(this.#boxes(), signal);
     try {
       await runConcurrently(
         blocks,
@@ -312,15 +302,6 @@ export class RecodedArray {
     } catch (error) {
       await run.abort(error);
       throw error;
-    }
-  }
-
-  *#groupsWithValues(): Generator<Group> {
-    for (const group of this.#groups()) {
-      yield {
-        box: this.#boxOf(group),
-        values: Array.from(this.#sourceValuesOf(group)),
-      };
     }
   }
 }

@@ -10,7 +10,6 @@ import { placeInShard, type ShardLayout } from "../../shards/mod.ts";
 import type { Store } from "../../stores/mod.ts";
 import { repeatElement, type Threads } from "../../threads/mod.ts";
 import type { PlannedArray } from "../convert/convert_plan.ts";
-import type { CopiedValue } from "../convert/source_files.ts";
 import {
   BlockMemory,
   type Box,
@@ -41,12 +40,6 @@ const READS = 6;
 const MOST_HELD_UP = 20;
 /** The number of chunks after which such a loop looks at the time. */
 const CHUNKS_PER_LOOK = 256;
-
-/** Blocks whose chunks fill whole stored chunks of the target. */
-export interface Group {
-  readonly box: Box;
-  readonly values: readonly CopiedValue[];
-}
 
 /** A block that is recoded, with the stored chunks of the target that it is a part of. */
 export interface Block {
@@ -88,15 +81,19 @@ export class RecodeRun {
     this.#target = new TargetChunks({ ...context, areShardsLong }, sink);
   }
 
-  /** The blocks of groups, one group after another. */
+  /**
+   * The blocks of groups, one group after another.
+   *
+   * @param groups The elements of blocks whose chunks fill whole stored chunks of the target.
+   */
   async *blocksOf(
-    groups: Iterable<Group>,
+    groups: Iterable<Box>,
     signal: AbortSignal | undefined,
   ): AsyncGenerator<Block> {
     const { plan } = this.#context;
     const failing = signal ?? new AbortController().signal;
-    for (const { box, values } of groups) {
-      await this.#sink.before(values, failing);
+    for (const box of groups) {
+      await this.#sink.before(failing);
       const objects = rangeOf(box, this.#objectShape);
       const made = await this.#target.begin(objects, failing);
       if (made.every((object) => object === undefined)) continue;

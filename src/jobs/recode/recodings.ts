@@ -6,7 +6,6 @@ import type {
   RecodedChunks,
 } from "../convert/convert_options.ts";
 import type { PlannedArray } from "../convert/convert_plan.ts";
-import type { CopiedValue } from "../convert/source_files.ts";
 import type { Place } from "../../hierarchy/mod.ts";
 import { RecodedArray, type RecodeSettings } from "./recode_array.ts";
 import type { ThreadsInUse } from "./recode_way.ts";
@@ -64,11 +63,6 @@ export class Recodings {
     return array === undefined
       ? {}
       : { recoded: { chunks: array.total, decodes: array.decodes } };
-  }
-
-  /** The stored chunks of the source, as many times as they are read. */
-  *sourceValues(): Generator<CopiedValue> {
-    for (const array of this.#arrays) yield* array.sourceValues();
   }
 
   /** Whether the target may have a stored chunk. */

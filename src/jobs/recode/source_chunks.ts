@@ -1,8 +1,4 @@
-import {
-  type ArrayChunks,
-  type ChunkList,
-  parsedArrayOf,
-} from "../../arrays/mod.ts";
+import { type ArrayChunks, parsedArrayOf } from "../../arrays/mod.ts";
 import { type ChunkRows, chunkRows } from "../../codecs/mod.ts";
 import { describe } from "../../errors/mod.ts";
 import { namedCodecs } from "../../metadata/mod.ts";
@@ -13,6 +9,7 @@ import {
   EncodedChunks,
   innermostChunks,
 } from "../../blocks/mod.ts";
+import type { StoredChunks } from "../stored_chunks.ts";
 import { type ArrayEncoding, sourceEncodingOf } from "./recoding.ts";
 
 /** How many chunks that are stored one by one are read at the same time. */
@@ -38,20 +35,20 @@ export class SourceChunks {
 
   /**
    * @param root The prefix of the array's keys, without a last `/`.
-   * @param stored The stored chunks; `undefined` if the store cannot list.
+   * @param stored The stored chunks.
    * @throws {MetadataError} If the metadata of shards is not valid.
    */
   constructor(
     store: Store,
     root: string,
     chunks: ArrayChunks,
-    stored: ChunkList | undefined,
+    stored: StoredChunks,
   ) {
     const array = parsedArrayOf(chunks);
     this.encoding = sourceEncodingOf(chunks.metadata);
     this.objectGrid = chunks.gridShape;
     this.#chunks = chunks;
-    this.#stored = new StoredChunks(stored, chunks.gridShape);
+    this.#stored = stored;
     this.#sharded = this.encoding.isSharded
       ? new EncodedChunks(
         backendOf(store),
@@ -137,56 +134,5 @@ export class SourceChunks {
     const first = coordinates.map((c, i) => c * chunkShape[i]!);
     const { shape } = this.#chunks.metadata;
     return chunkRows(chunkShape, shape, first, this.#codecs);
-  }
-}
-
-/** The stored chunks of an array, in order, to find one of them. */
-class StoredChunks implements Iterable<readonly number[]> {
-  /** Whether the store can list. */
-  readonly isListed: boolean;
-  /** Whether each chunk has a place of its own. */
-  readonly isExact: boolean;
-  /** Whether each chunk of the grid may be stored. */
-  readonly isAll: boolean;
-  readonly #grid: readonly number[];
-  readonly #list: ChunkList | undefined;
-  #places: Float64Array | undefined;
-
-  constructor(list: ChunkList | undefined, grid: readonly number[]) {
-    const count = grid.reduce((product, n) => product * n, 1);
-    this.isListed = list !== undefined;
-    this.isExact = count <= Number.MAX_SAFE_INTEGER;
-    this.isAll = list === undefined || list.count === count;
-    this.#grid = grid;
-    this.#list = list;
-  }
-
-  has(chunk: readonly number[]): boolean {
-    if (this.isAll) return true;
-    this.#places ??= this.#sorted();
-    const place = this.#placeOf(chunk);
-    let [low, high] = [0, this.#places.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.#places[middle]! < place) low = middle + 1;
-      else high = middle;
-    }
-    return this.#places[low] === place;
-  }
-
-  [Symbol.iterator](): Iterator<readonly number[]> {
-    return this.#list![Symbol.iterator]();
-  }
-
-  #sorted(): Float64Array {
-    const places = new Float64Array(this.#list!.count);
-    let i = 0;
-    for (const chunk of this.#list!) places[i++] = this.#placeOf(chunk);
-    return places.sort();
-  }
-
-  /** A number that rises with the place in C order; in grids of more than 2^53 chunks, some share a number. */
-  #placeOf(chunk: readonly number[]): number {
-    return chunk.reduce((place, c, i) => place * this.#grid[i]! + c, 0);
   }
 }

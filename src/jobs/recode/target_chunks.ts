@@ -1,16 +1,15 @@
 import { parsedArrayOf, unsizedPart } from "../../arrays/mod.ts";
 import { isDamage, UnfinishedWriteError } from "../../errors/mod.ts";
-import { isSameBytes, mapConcurrently } from "../../runtime/mod.ts";
+import { mapConcurrently } from "../../runtime/mod.ts";
 import {
   encodeShard,
   type ShardContainer,
   type ShardLayout,
 } from "../../shards/mod.ts";
-import type { Store, StoreKey } from "../../stores/mod.ts";
+import type { Store } from "../../stores/mod.ts";
 import type { Threads } from "../../threads/mod.ts";
 import type { PlannedArray } from "../convert/convert_plan.ts";
-import type { Copied } from "../convert/copy_value.ts";
-import type { CopiedValue } from "../convert/source_files.ts";
+import type { Copied, CopySettings } from "../convert/copy_values.ts";
 import { coordinatesIn, type GridRange } from "../../blocks/mod.ts";
 import { isThreaded, type Way } from "./recode_way.ts";
 import { ShardStream } from "./shard_stream.ts";
@@ -19,22 +18,13 @@ import { ShardStream } from "./shard_stream.ts";
 const LEAST_TO_FREE = 128 * 1024;
 
 /** What happens to the chunks that are made. */
-export interface RecodeSink {
-  /**
-   * `write`: they are stored; `compare`: they are stored unless the same bytes are stored
-   * already; `check`: nothing is stored.
-   */
-  readonly mode: "write" | "compare" | "check";
-  /** Whether chunks that are stored already are left as they are. */
-  readonly skipsStored: boolean;
-  /** Whether nobody can have opened the target to change its chunks, so that these need no locks. */
-  readonly isExclusive: boolean;
+export interface RecodeSink extends CopySettings {
   /** The number of stored chunks that are written at the same time from one block. */
   readonly concurrency: number;
   /** Called before chunks of the source are read. */
-  before(values: readonly CopiedValue[], signal: AbortSignal): Promise<void>;
+  before(signal: AbortSignal): Promise<void>;
   /** Called after each stored chunk of the target. */
-  done(key: StoreKey, copied: Copied): void;
+  done(copied: Copied): void;
 }
 
 /** A stored chunk of the target that is made. */
@@ -97,10 +87,7 @@ export class TargetChunks {
       if (!await this.#isStored(coordinates, signal)) {
         return this.#chunkAt(coordinates);
       }
-      this.#sink.done(this.#keyOf(coordinates), {
-        outcome: "skipped",
-        bytes: 0,
-      });
+      this.#sink.done({ outcome: "skipped", bytes: 0 });
       return undefined;
     }, signal);
   }
@@ -114,8 +101,7 @@ export class TargetChunks {
       return count * Math.ceil(length / chunkShape[i]!);
     }, 1);
     const isStreamed = layout !== undefined &&
-      this.#containerOf === undefined && areShardsLong &&
-      this.#sink.mode === "write";
+      this.#containerOf === undefined && areShardsLong;
     const count = isStreamed || layout === undefined
       ? 1
       : layout.chunksPerShard.reduce((product, n) => product * n, 1);
@@ -127,10 +113,6 @@ export class TargetChunks {
       left,
       hasChunks: false,
     };
-  }
-
-  #keyOf(coordinates: readonly number[]): StoreKey {
-    return this.#context.planned.target.key(coordinates) as StoreKey;
   }
 
   /** Whether a chunk of the target is there. Stored chunks are whole, since stores write all of a value or nothing. */
@@ -161,7 +143,7 @@ export class TargetChunks {
   ): Promise<void> {
     made.hasChunks = true;
     if (!made.isStreamed) {
-      if (this.#sink.mode !== "check") made.chunks[place] = bytes;
+      made.chunks[place] = bytes;
       return;
     }
     if (made.stream === undefined) {
@@ -179,32 +161,23 @@ export class TargetChunks {
   /** Stores a chunk of the target that is complete. */
   async finish(made: MadeChunk, signal: AbortSignal): Promise<void> {
     const { target } = this.#context.planned;
-    const { mode, skipsStored, isExclusive } = this.#sink;
+    const { replaces, isExclusive } = this.#sink;
     const { coordinates, stream } = made;
-    const key = this.#keyOf(coordinates);
     if (!made.hasChunks) {
       // The source may have had elements when an earlier run made the chunk.
-      const isStale = mode === "compare" && !skipsStored &&
-        await this.#isStored(coordinates, signal);
-      if (isStale) await target.delete(coordinates, { signal });
-      return this.#sink.done(key, { outcome: "absent", bytes: 0 });
-    }
-    if (mode === "check") {
-      return this.#sink.done(key, { outcome: "copied", bytes: 0 });
+      if (replaces && await this.#isStored(coordinates, signal)) {
+        await target.delete(coordinates, { signal });
+      }
+      return this.#sink.done({ outcome: "absent", bytes: 0 });
     }
     if (stream !== undefined) {
       await stream.finish();
       this.#streamed.delete(made);
-      const bytes = stream.length;
-      return this.#sink.done(key, { outcome: "copied", bytes });
+      return this.#sink.done({ outcome: "copied", bytes: stream.length });
     }
     const bytes = this.#encode(made);
-    if (mode === "compare" && await this.#isSame(coordinates, bytes, signal)) {
-      return this.#sink.done(key, { outcome: "skipped", bytes: 0 });
-    }
     await target.set(coordinates, bytes, { signal, exclusive: isExclusive });
-    const { length } = bytes;
-    this.#sink.done(key, { outcome: "copied", bytes: length });
+    this.#sink.done({ outcome: "copied", bytes: bytes.length });
   }
 
   #encode({ coordinates, chunks }: MadeChunk): Uint8Array {
@@ -238,23 +211,6 @@ export class TargetChunks {
       buffer.transfer?.(0);
     }
     chunks.length = 0;
-  }
-
-  /** Whether the target has a chunk with the same bytes. */
-  async #isSame(
-    coordinates: readonly number[],
-    bytes: Uint8Array,
-    signal: AbortSignal,
-  ): Promise<boolean> {
-    const { target } = this.#context.planned;
-    try {
-      return isSameBytes(await target.get(coordinates, { signal }), bytes);
-    } catch (error) {
-      if (isDamage(error) || error instanceof UnfinishedWriteError) {
-        return false;
-      }
-      throw error;
-    }
   }
 
   /** Gives up shards that are only stored in part. */

@@ -1,4 +1,3 @@
-import type { ChunkList } from "../../arrays/mod.ts";
 import { describe } from "../../errors/mod.ts";
 import { isV2Document } from "../../metadata/mod.ts";
 import type { StoreKey } from "../../stores/mod.ts";
@@ -8,6 +7,7 @@ import {
   MARKER,
   type Place,
 } from "../../hierarchy/mod.ts";
+import type { StoredChunks } from "../stored_chunks.ts";
 import { type Finding, finding } from "./findings.ts";
 
 /** An array of the listing. */
@@ -15,7 +15,7 @@ interface ListedArray {
   readonly path: string;
   readonly gridShape: readonly number[];
   readonly keys: ArrayKeys;
-  readonly stored: ChunkList | undefined;
+  readonly stored: StoredChunks;
 }
 
 /** A value with a key like that of a chunk, which may be missing under its own key. */
@@ -99,16 +99,10 @@ export class Leftovers {
 
   /** Adds the findings that depend on the whole listing. */
   finish(): void {
-    const present = new Map<ListedArray, Set<string>>();
     for (const candidate of this.#candidates) {
       const { key, array, coordinates } = candidate;
-      let chunks = present.get(array);
-      if (chunks === undefined) {
-        chunks = new Set(Array.from(array.stored ?? [], String));
-        present.set(array, chunks);
-      }
       this.#add(
-        chunks.has(String(coordinates)) ? leftover(candidate) : finding(
+        array.stored.has(coordinates) ? leftover(candidate) : finding(
           "chunk-misplaced",
           key,
           this.#misplaced(candidate),

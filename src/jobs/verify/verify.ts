@@ -1,6 +1,5 @@
 import {
   ArrayChunks,
-  ChunkList,
   isInShare,
   type ParsedArray,
   parsedArrayOf,
@@ -22,7 +21,7 @@ import {
   type StoreOptions,
 } from "../../stores/mod.ts";
 import { type ChunkLevel, chunkLevel } from "../chunk_checks.ts";
-import { chunksToDo, countToDo } from "../chunks_to_do.ts";
+import { StoredChunks } from "../stored_chunks.ts";
 import {
   ALL_NODES,
   ArrayKeys,
@@ -163,7 +162,8 @@ export async function verify(
     : await verifyAll();
   findings.finish();
   const chunksOfGrids = arrays.reduce(
-    (sum, array) => sum + countToDo({ ...array, stored: undefined }, share),
+    (sum, { path, gridShape }) =>
+      sum + new StoredChunks(path, gridShape, false).countOf(share),
     0,
   );
   return {
@@ -270,7 +270,10 @@ async function verifyChunks(
   decoding: ChunkDecoding | undefined,
 ): Promise<number> {
   const { keepGoing = false, share } = options;
-  const total = arrays.reduce((sum, each) => sum + countToDo(each, share), 0);
+  const total = arrays.reduce(
+    (sum, { stored }) => sum + stored.countOf(share),
+    0,
+  );
   let [done, present, started] = [0, 0, 0];
   const results = new InOrder<VerifiedChunk & { readonly array: OpenedArray }>(
     ({ array, undecoded, findings: found }) => {
@@ -357,7 +360,7 @@ interface OpenedArray extends VerifiedArray {
   readonly document: StoreKey;
   readonly gridShape: readonly number[];
   readonly keys: ArrayKeys;
-  readonly stored: ChunkList | undefined;
+  readonly stored: StoredChunks;
 }
 
 function* itemsOf(
@@ -365,7 +368,7 @@ function* itemsOf(
   share: Share | undefined,
 ): Generator<{ array: OpenedArray; coordinates: number[] }> {
   for (const array of arrays) {
-    for (const coordinates of chunksToDo(array, share)) {
+    for (const coordinates of array.stored.of(share)) {
       yield { array, coordinates };
     }
   }
@@ -396,9 +399,11 @@ function openArrays(
         keys,
         isAdopted: level.shards?.checksumsSize === 0 &&
           isAdopted(array.parts, level.shards.layout),
-        stored: typeof store.list === "function"
-          ? new ChunkList(gridShape.length)
-          : undefined,
+        stored: new StoredChunks(
+          path,
+          gridShape,
+          typeof store.list === "function",
+        ),
       }];
     } catch (error) {
       if (!(error instanceof MetadataError)) throw error;
@@ -458,7 +463,7 @@ async function listAll(
   const isCounted = (key: StoreKey) =>
     !documents.has(key) && (share === undefined || isInShare(share, key));
   await listHierarchy(place, nodes, keys, {
-    chunk: (path, coordinates) => byPath.get(path)!.stored!.push(coordinates),
+    chunk: (path, coordinates) => byPath.get(path)!.stored.add(coordinates),
     stray(key, path) {
       if (isCounted(key)) count++;
       leftovers.stray(key, path);

@@ -1,0 +1,134 @@
+import {
+  ChunkList,
+  chunksOfGrid,
+  countOfGrid,
+  hash,
+  type Share,
+} from "../arrays/mod.ts";
+
+/**
+ * The stored chunks of an array that a job works on: those that a listing has found, in eight
+ * bytes for each coordinate, or all chunks of the grid where the store cannot list.
+ */
+export class StoredChunks implements Iterable<number[]> {
+  /** The array's path, so that arrays of one chunk are shared out, too. */
+  readonly path: string;
+  readonly gridShape: readonly number[];
+  readonly isListed: boolean;
+  readonly #list: ChunkList;
+  #places: Float64Array | undefined;
+
+  /** @param isListed Whether {@linkcode add} is called with each stored chunk. */
+  constructor(path: string, gridShape: readonly number[], isListed: boolean) {
+    this.path = path;
+    this.gridShape = gridShape;
+    this.isListed = isListed;
+    this.#list = new ChunkList(gridShape.length);
+  }
+
+  add(coordinates: readonly number[]): void {
+    this.#list.push(coordinates);
+    this.#places = undefined;
+  }
+
+  get count(): number {
+    return this.isListed ? this.#list.count : countOfGrid(this.gridShape);
+  }
+
+  /** Whether each chunk of the grid is or may be stored. */
+  get isAll(): boolean {
+    return this.count === countOfGrid(this.gridShape);
+  }
+
+  /** Whether {@linkcode has} tells chunks apart: in grids of more than 2^53 chunks, some share a place. */
+  get isExact(): boolean {
+    return countOfGrid(this.gridShape) <= Number.MAX_SAFE_INTEGER;
+  }
+
+  /** The first listed chunk in C order; `undefined` if there is none. */
+  get first(): readonly number[] | undefined {
+    return this.#list.first;
+  }
+
+  /** Whether a chunk is or may be stored. */
+  has(chunk: readonly number[]): boolean {
+    if (this.isAll) return true;
+    this.#places ??= this.#sorted();
+    const place = this.#placeOf(chunk);
+    let [low, high] = [0, this.#places.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#places[middle]! < place) low = middle + 1;
+      else high = middle;
+    }
+    return this.#places[low] === place;
+  }
+
+  [Symbol.iterator](): Iterator<number[]> {
+    return this.isListed
+      ? this.#list[Symbol.iterator]()
+      : chunksOfGrid(this.gridShape);
+  }
+
+  /** The chunks of a share, or all of them. */
+  *of(share: Share | undefined): Generator<number[]> {
+    const isIncluded = share === undefined
+      ? () => true
+      : chunksOfShare(share, this.path, this.gridShape);
+    for (const coordinates of this) {
+      if (isIncluded(coordinates)) yield coordinates;
+    }
+  }
+
+  /** The number of chunks that {@linkcode of} gives. */
+  countOf(share: Share | undefined): number {
+    if (share === undefined) return this.count;
+    if (!this.isListed) return countInShare(share, this.path, this.count);
+    let count = 0;
+    for (const _ of this.of(share)) count++;
+    return count;
+  }
+
+  #sorted(): Float64Array {
+    const places = new Float64Array(this.#list.count);
+    let i = 0;
+    for (const chunk of this.#list) places[i++] = this.#placeOf(chunk);
+    return places.sort();
+  }
+
+  /** A number that rises with the place in C order. */
+  #placeOf(chunk: readonly number[]): number {
+    return chunk.reduce((place, c, i) => place * this.gridShape[i]! + c, 0);
+  }
+}
+
+/**
+ * Returns a function that returns whether a chunk belongs to a share. Neighbouring chunks
+ * belong to different shares, and every chunk to one.
+ */
+export function chunksOfShare(
+  { index, count }: Share,
+  path: string,
+  gridShape: readonly number[],
+): (coordinates: readonly number[]) => boolean {
+  const start = hash(path) % count;
+  return (coordinates) => {
+    let place = 0;
+    for (let i = 0; i < coordinates.length; i++) {
+      place = (place * (gridShape[i]! % count) + coordinates[i]! % count) %
+        count;
+    }
+    return (place + start) % count === index;
+  };
+}
+
+/** The number of chunks of a grid that belong to a share. */
+export function countInShare(
+  { index, count }: Share,
+  path: string,
+  chunks: number,
+): number {
+  const rest = chunks % count;
+  const first = (index - hash(path) % count + count) % count;
+  return (chunks - rest) / count + (first < rest ? 1 : 0);
+}
