@@ -142,7 +142,7 @@ Deno.test("the command line answers failed work with status 1, and names the pla
     assertStringIncludes(refused.err, "a node is there already");
     assertStringIncludes(
       refused.err,
-      "or --overwrite, which removes that node first\n",
+      "or --overwrite, which replaces that node\n",
     );
   });
 });
@@ -419,7 +419,8 @@ Deno.test("convert copies from files and over HTTP, and back to plain", async ()
         target,
         ...args,
       );
-      assertEquals([code, err], [0, ""], name);
+      const isMisread = name === "dots";
+      assertEquals([code, err.includes("zarr-python")], [0, isMisread], name);
       const copy = await openArrayChunks(new FileSystemStore(target));
       assertEquals(copy.key([1, 1]), key, name);
       assertEquals(await copy.get([1, 1]), await chunks.get([1, 1]), name);

@@ -218,7 +218,10 @@ Deno.test("inspect says which command finishes a conversion in place", async () 
     // The group above is not in the store.
     const { code, err } = await runCli("inspect", `${folder}/a`);
     assertEquals(code, 1);
-    assertStringIncludes(err, "A conversion in place is unfinished; finish it");
+    assertStringIncludes(
+      err,
+      "unfinished, to be finished by: zarr-parts convert --in-place",
+    );
     await store.delete("/.zarr-parts-unfinished.json");
     await assertRejects(
       () => inspect(store, "a"),

@@ -526,7 +526,7 @@ Deno.test("convert --in-place of Zarr v2 names adopt", async () => {
       assertEquals(code, 1);
       assert(
         err.includes(
-          `Cannot convert a Zarr v2 ${kind} in place; give it the documents of Zarr v3 first, by zarr-parts migrate`,
+          `Cannot convert a Zarr v2 ${kind} in place; give it the documents of Zarr v3 first, by migrate or zarr-parts migrate`,
         ),
         err,
       );

@@ -151,7 +151,12 @@ function chunkIn(
     get: (options) => chunks.get(coordinates, options),
     stream: (options) => chunks.stream(coordinates, options),
     set: (value, options) =>
-      chunks.set(coordinates, value, { ...options, exclusive }),
+      chunks.set(coordinates, value, {
+        ...options,
+        exclusive,
+        // What the target has belongs to the conversion, or was allowed to be replaced.
+        otherBytes: exclusive ? "replace" : "refuse",
+      }),
     delete: (options) => chunks.delete(coordinates, options),
   };
 }

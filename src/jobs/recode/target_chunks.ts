@@ -1,4 +1,8 @@
-import { parsedArrayOf, unsizedPart } from "../../arrays/mod.ts";
+import {
+  parsedArrayOf,
+  type SetChunkOptions,
+  unsizedPart,
+} from "../../arrays/mod.ts";
 import { isDamage, UnfinishedWriteError } from "../../errors/mod.ts";
 import { mapConcurrently } from "../../runtime/mod.ts";
 import {
@@ -73,6 +77,12 @@ export class TargetChunks {
     this.#headSize = context.layout === undefined
       ? 0
       : unsizedPart(parsedArrayOf(target).parts)?.offset ?? 0;
+  }
+
+  get #setOptions(): SetChunkOptions {
+    const exclusive = this.#sink.isExclusive;
+    // What the target has belongs to the conversion, or was allowed to be replaced.
+    return { exclusive, otherBytes: exclusive ? "replace" : "refuse" };
   }
 
   /** Finds the stored chunks of a range that are to be made; `undefined` for those that are there already. */
@@ -151,7 +161,7 @@ export class TargetChunks {
       made.stream = new ShardStream(
         this.#context.layout!,
         this.#headSize,
-        (stream) => target.set(made.coordinates, stream),
+        (stream) => target.set(made.coordinates, stream, this.#setOptions),
       );
       this.#streamed.add(made);
     }
@@ -161,7 +171,7 @@ export class TargetChunks {
   /** Stores a chunk of the target that is complete. */
   async finish(made: MadeChunk, signal: AbortSignal): Promise<void> {
     const { target } = this.#context.planned;
-    const { replaces, isExclusive } = this.#sink;
+    const { replaces } = this.#sink;
     const { coordinates, stream } = made;
     if (!made.hasChunks) {
       // The source may have had elements when an earlier run made the chunk.
@@ -176,7 +186,10 @@ export class TargetChunks {
       return this.#sink.done({ outcome: "copied", bytes: stream.length });
     }
     const bytes = this.#encode(made);
-    await target.set(coordinates, bytes, { signal, exclusive: isExclusive });
+    await target.set(coordinates, bytes, {
+      ...this.#setOptions,
+      signal,
+    });
     this.#sink.done({ outcome: "copied", bytes: bytes.length });
   }
 

@@ -13,7 +13,9 @@ import {
 import {
   assertShardIndex,
   coordinatesInShard,
+  decodeFileRecord,
   decodeShardIndex,
+  FILE_RECORD_SIZE,
   type ShardIndex,
   shardIndexSize,
 } from "../../shards/mod.ts";
@@ -341,7 +343,7 @@ class ChunkVerification {
       const problem = await tiffShardProblem(this.#array.chunks.metadata, {
         coordinates: this.#coordinates,
         index: entries,
-        size: end - indexSize,
+        size: await this.#sizeOfFile(end - indexSize, read),
         read,
       });
       if (problem !== undefined) {
@@ -380,6 +382,15 @@ class ChunkVerification {
         ),
       });
     }
+  }
+
+  /** The length of the file in a shard, without the record that copies of adopted files have behind it. */
+  async #sizeOfFile(size: number, read: Read): Promise<number> {
+    const offset = size - FILE_RECORD_SIZE;
+    const bytes = offset < 0
+      ? undefined
+      : await read({ offset, length: FILE_RECORD_SIZE });
+    return bytes && decodeFileRecord(bytes) ? offset : size;
   }
 
   /** Runs a task, and turns damage into a finding. Returns whether there was none. */
