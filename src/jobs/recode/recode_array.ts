@@ -2,7 +2,7 @@ import { parsedArrayOf, type Share } from "../../arrays/mod.ts";
 import { inDocument } from "../../errors/mod.ts";
 import { runConcurrently } from "../../runtime/mod.ts";
 import type { ShardLayout } from "../../shards/mod.ts";
-import { describeStore, type Store, type StoreKey } from "../../stores/mod.ts";
+import { describeStore, type Store } from "../../stores/mod.ts";
 import { chunksOfShare, countInShare } from "../stored_chunks.ts";
 import { documentKey, type Place, rootIn } from "../../hierarchy/mod.ts";
 import type { PlannedArray } from "../convert/convert_plan.ts";
