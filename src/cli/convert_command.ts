@@ -7,7 +7,6 @@ import {
   isUnfinished,
   type NodeLocation,
 } from "../jobs/mod.ts";
-import { isSameJson } from "../metadata/mod.ts";
 import { FileSystemStore } from "../stores/mod.ts";
 import type { Arguments, Command, Io } from "./command.ts";
 import { CONTAINER_OPTIONS, containerOf } from "./container_arguments.ts";
@@ -71,8 +70,7 @@ export const CONVERT: Command = {
     },
     "Safety:": {
       "--dry-run": "print what would be done, and write nothing",
-      "--resume":
-        "continue a conversion that was stopped, or finish one of which all shares are done",
+      "--resume": "continue a conversion that was stopped",
       "--overwrite":
         "replace the array, the group or the unfinished conversion at TARGET; any other file at TARGET is an error",
       "--in-place":
@@ -222,7 +220,6 @@ function report(
   if (args.has("quiet")) return;
   const { arrays, total, copied, skipped, absent, bytes, isFinished } =
     conversion;
-  warnOfParts(conversion, io);
   const isInPlace = args.has("in-place");
   const unit = isInPlace ? "chunks" : "chunks and files";
   const where = isInPlace
@@ -235,7 +232,7 @@ function report(
   }
   const count = `${countText(copied)} ${unit}`;
   const there = skipped > 0 ? `, ${countText(skipped)} were there` : "";
-  const missing = absent > 0 ? `, ${countText(absent)} absent` : "";
+  const missing = absent > 0 ? `, ${countText(absent)} are absent` : "";
   if (!isInPlace) {
     io.print(`${count} (${bytesText(bytes)}) ${where}${there}${missing}`);
   } else if (arrays.length === 0) io.print(`${place} has this layout already`);
@@ -246,23 +243,6 @@ function report(
       "When all shares are done, run the command with --resume in place of --share",
     );
   }
-}
-
-/** The chunk key encodings that every reader knows. */
-const KNOWN_ENCODINGS = ["default", "v2"];
-
-/** Warns of arrays that zarr-python opens through a group as if their chunks were absent. */
-function warnOfParts({ arrays }: Conversion, io: Io): void {
-  const isMisread = arrays.some(({ from, metadata }) => {
-    const { chunk_key_encoding: encoding, storage_transformers } = metadata;
-    const name = typeof encoding === "string" ? encoding : encoding.name;
-    return storage_transformers?.length && KNOWN_ENCODINGS.includes(name) &&
-      !isSameJson(from, metadata);
-  });
-  if (!isMisread) return;
-  io.note(
-    "zarr-python 3.0 to 3.4 takes chunks in parts for absent ones where an array is opened through a group, and returns fill values; with --suffix, such as --suffix .shard, it refuses the array instead\n",
-  );
 }
 
 /** The location of a source on this machine in the outermost group around it. */

@@ -419,8 +419,7 @@ Deno.test("convert copies from files and over HTTP, and back to plain", async ()
         target,
         ...args,
       );
-      const isMisread = name === "dots";
-      assertEquals([code, err.includes("zarr-python")], [0, isMisread], name);
+      assertEquals([code, err], [0, ""], name);
       const copy = await openArrayChunks(new FileSystemStore(target));
       assertEquals(copy.key([1, 1]), key, name);
       assertEquals(await copy.get([1, 1]), await chunks.get([1, 1]), name);
