@@ -81,7 +81,7 @@ const MAX_NESTING = 32;
 /**
  * Completes the codecs of array metadata, and the codecs of inner chunks in shards.
  *
- * @param path The place of the list, as a JSON pointer.
+ * @param path The JSON pointer of the list.
  * @throws {MetadataError} If the list is empty, or a codec cannot be where it is.
  */
 function completePipeline(
@@ -107,14 +107,14 @@ function completePipeline(
     () => completeCodecs(codecs as NamedConfiguration[], elements, "codecs"),
   );
   return completed.map((codec, i) => {
-    const place = `${path}/${i}`;
-    assertFixedLength(codec, elements, place);
+    const at = `${path}/${i}`;
+    assertFixedLength(codec, elements, at);
     const order = codec.configuration?.order;
     if (codec.name === "transpose" && typeof order === "string") {
-      refuse("a list of dimensions", order, `${place}/configuration/order`);
+      refuse("a list of dimensions", order, `${at}/configuration/order`);
     }
     return codec.name === "sharding_indexed"
-      ? completeShards(codec, elements, `${place}/configuration`, nesting)
+      ? completeShards(codec, elements, `${at}/configuration`, nesting)
       : codec;
   });
 }

@@ -43,23 +43,6 @@ import { resolveParts } from "./part_notation.ts";
  * @throws {MetadataError} If `keyEncoding` is not known, two parts could share a
  * key, or a codec's configuration is not valid.
  *
- * @example A plain array
- * ```ts
- * import { arrayMetadata } from "@zarr-parts/zarr-parts";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(arrayMetadata({ shape: [344, 403], dataType: "int16", chunkShape: [128, 128] }), {
- *   zarr_format: 3,
- *   node_type: "array",
- *   shape: [344, 403],
- *   data_type: "int16",
- *   chunk_grid: { name: "regular", configuration: { chunk_shape: [128, 128] } },
- *   chunk_key_encoding: { name: "default", configuration: { separator: "/" } },
- *   fill_value: 0,
- *   codecs: [{ name: "bytes", configuration: { endian: "little" } }],
- * });
- * ```
- *
  * @example Shards with a suffix, a header and an index in files of their own
  * ```ts
  * import { arrayMetadata, createArrayChunks, MemoryStore, parseShardLayout } from "@zarr-parts/zarr-parts";
@@ -89,26 +72,6 @@ import { resolveParts } from "./part_notation.ts";
  *     ],
  *   },
  * }]);
- * ```
- *
- * @example Compressed chunks with their checksums in files of their own
- * ```ts
- * import { arrayMetadata } from "@zarr-parts/zarr-parts";
- * import { assertEquals } from "@std/assert";
- *
- * const { codecs } = arrayMetadata({
- *   shape: [1000, 1000],
- *   dataType: "float32",
- *   fillValue: NaN,
- *   chunkShape: [500, 500],
- *   codecs: [{ name: "zstd", configuration: { level: 3 } }, "crc32c"],
- *   parts: ["", ".crc32c"],
- * });
- * assertEquals(codecs, [
- *   { name: "bytes", configuration: { endian: "little" } },
- *   { name: "zstd", configuration: { level: 3, checksum: false } },
- *   { name: "crc32c" },
- * ]);
  * ```
  */
 export function arrayMetadata(options: ArrayMetadataOptions): ArrayMetadata {

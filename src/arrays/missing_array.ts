@@ -15,34 +15,33 @@ const MOST_KEYS = 1000;
 const MOST_NODES = 3;
 
 /**
- * Creates the error for a place without `zarr.json`. The error says whether Zarr
- * v2 metadata is there, and where nodes are.
+ * Creates the error for a path without `zarr.json`. The error says whether Zarr v2 metadata
+ * is there, and where nodes are.
+ *
+ * @param root The prefix of the keys below the path, without a last `/`.
  */
 export async function missingArray(
   store: Store,
   root: "" | StoreKey,
   options: StoreOptions | undefined,
 ): Promise<MetadataError> {
-  const place = `${describe(root || "/")} in ${describeStore(store)}`;
+  const there = `${describe(root || "/")} in ${describeStore(store)}`;
   for (const [name, node] of [[".zarray", "array"], [".zgroup", "group"]]) {
     const key: StoreKey = `${root}/${name}`;
     if (!await hasDocument(store, key, options)) continue;
     return new MetadataError(
-      `Expected a Zarr v3 array at ${place}, found a Zarr v2 ${node} (${name}); v2View shows it as Zarr v3, and migrate or zarr-parts migrate gives it a zarr.json`,
+      `Expected a Zarr v3 array at ${there}, found a Zarr v2 ${node} (${name}); v2View shows it as Zarr v3, and migrate or zarr-parts migrate gives it a zarr.json`,
     );
   }
+  const nodes = await nodesNearby(store, root, options);
   return new MetadataError(
-    `No Zarr node at ${place}: there is no ${
+    `No Zarr node at ${there}: there is no ${
       describe(root + DOCUMENT)
-    }${await nodesNearby(
-      store,
-      root,
-      options,
-    )}`,
+    }${nodes}`,
   );
 }
 
-/** Creates the error for a place where a group is, with the nodes in the group. */
+/** Creates the error for a path where a group is, with the nodes in the group. */
 export async function groupForArray(
   store: Store,
   root: "" | StoreKey,
@@ -56,13 +55,18 @@ export async function groupForArray(
   );
 }
 
-/** Says where nodes are: below the place, or else anywhere in the store. */
+/** Says where nodes are: below a path, or else anywhere in the store. */
 async function nodesNearby(
   store: Store,
   root: "" | StoreKey,
   options: StoreOptions | undefined,
 ): Promise<string> {
-  if (store.list === undefined) return await nodeAbove(store, root, options);
+  if (store.list === undefined) {
+    const above = await nodeAbove(store, root, options);
+    return above === undefined
+      ? "; the folder or URL may not exist"
+      : nodesAt([above]);
+  }
   const below = await findNodes(store, `${root}/`, options);
   if (below.nodes.length > 0) return nodesAt(below.nodes);
   const all = root === "" ? below : await findNodes(store, "/", options);
@@ -71,36 +75,27 @@ async function nodesNearby(
     : nodesAt(all.nodes);
 }
 
-/** Says which node is the nearest one above a place, in a store that cannot list. */
+/** Finds the nearest node above a path in a store that cannot list. */
 async function nodeAbove(
   store: Store,
   root: "" | StoreKey,
   options: StoreOptions | undefined,
-): Promise<string> {
-  for (
-    let end = root.lastIndexOf("/");
-    end >= 0;
-    end = root.lastIndexOf("/", end - 1)
-  ) {
-    const above = root.slice(0, end);
-    const key = `${above}${DOCUMENT}` as StoreKey;
-    if (await hasDocument(store, key, options)) {
-      return nodesAt([above]);
-    }
-    if (end === 0) break;
+): Promise<string | undefined> {
+  for (let path: string = root; path !== "";) {
+    path = path.slice(0, path.lastIndexOf("/"));
+    const key = `${path}${DOCUMENT}` as StoreKey;
+    if (await hasDocument(store, key, options)) return path;
   }
-  return "; the folder or URL may not exist";
 }
 
 function nodesAt(roots: readonly string[]): string {
   if (roots.length === 0) return "";
   const named = roots.slice(0, MOST_NODES).map((root) => root || "/");
-  const isCut = roots.length > MOST_NODES;
-  return `; ${roots.length === 1 ? "there is a node" : "there are nodes"} at ${
-    isCut
-      ? `${named.map(describe).join(", ")} and elsewhere`
-      : describeAll(named)
-  }`;
+  if (roots.length === 1) return `; there is a node at ${describeAll(named)}`;
+  const names = roots.length > MOST_NODES
+    ? `${named.map(describe).join(", ")} and elsewhere`
+    : describeAll(named);
+  return `; there are nodes at ${names}`;
 }
 
 /** Finds the roots of nodes below a prefix among the first keys of a listing. */
@@ -113,11 +108,9 @@ async function findNodes(
   let count = 0;
   try {
     for await (const key of store.list?.(prefix, options) ?? []) {
-      const [document] = /\/(?:zarr\.json|\.zarray|\.zgroup)$/.exec(key) ?? [];
-      if (document !== undefined) {
-        const root = key.slice(0, -document.length);
-        if (`${root}/` !== prefix) nodes.add(root);
-      }
+      const [, root] = /^(.*)\/(?:zarr\.json|\.zarray|\.zgroup)$/.exec(key) ??
+        [];
+      if (root !== undefined && `${root}/` !== prefix) nodes.add(root);
       if (++count === MOST_KEYS) break;
     }
   } catch {

@@ -82,7 +82,7 @@ export function parseArray(
  * Refuses a new way to store an array: parts that cannot hold what their names say, and
  * keys that some file system cannot hold.
  *
- * @throws {MetadataError} With the place of the part or the suffix.
+ * @throws {MetadataError} With the path of the part or the suffix.
  */
 export function assertStorable(array: ParsedArray): void {
   assertIndexPart(array);
@@ -98,19 +98,19 @@ function parseLevel(
 ): ChunkLevel {
   const codecs = namedCodecs(members);
   const level = { shape, codecs, path };
-  const place = codecs.findIndex(({ name }) => name === "sharding_indexed");
-  if (place < 0) return level;
-  const before = codecs.slice(0, place);
+  const index = codecs.findIndex(({ name }) => name === "sharding_indexed");
+  if (index < 0) return level;
+  const before = codecs.slice(0, index);
   const order = orderBehind(before, shape.length);
   if (order === undefined) return level;
   const shardShape = order.map((axis) => shape[axis]!);
-  const at = pointer(path, place);
-  const layout = below(at, () => parseShardLayout(members[place], shardShape));
+  const at = pointer(path, index);
+  const layout = below(at, () => parseShardLayout(members[index], shardShape));
   if (isNew) {
     // Throws if the index is too large.
     atPath(`${at}/configuration/chunk_shape`, () => shardIndexSize(layout));
   }
-  const { chunk_shape, codecs: innerCodecs } = codecs[place]!.configuration as {
+  const { chunk_shape, codecs: innerCodecs } = codecs[index]!.configuration as {
     chunk_shape: number[];
     codecs: ArrayMetadata["codecs"];
   };
@@ -120,7 +120,7 @@ function parseLevel(
     `${at}/configuration/codecs`,
     isNew,
   );
-  const after = codecs.slice(place + 1);
+  const after = codecs.slice(index + 1);
   return { ...level, shard: { before, order, layout, inner, after } };
 }
 

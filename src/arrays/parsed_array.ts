@@ -10,7 +10,7 @@ export interface ChunkLevel {
   readonly shape: readonly number[];
   /** All codecs, in the order of encoding. */
   readonly codecs: readonly NamedConfiguration[];
-  /** The place of the codecs in the metadata, as a JSON pointer. */
+  /** The JSON pointer of the codecs in the metadata. */
   readonly path: string;
   /** The shards, if chunks are: if `sharding_indexed` is the codec from array to bytes. */
   readonly shard?: ShardLevel;
@@ -55,7 +55,7 @@ export class ParsedArray {
    * part without suffix and size if a chunk is one object.
    */
   readonly parts: readonly Part[];
-  /** The place of each part's key suffix in the metadata, as a JSON pointer. */
+  /** The JSON pointer of each part's key suffix in the metadata. */
   readonly suffixPaths: readonly string[];
   /** How chunks are encoded: the stored ones, the inner chunks in these, and so on. */
   readonly levels: readonly ChunkLevel[];
@@ -142,11 +142,11 @@ export interface UnsizedPart {
 
 /** Finds the first unsized part of a chunk; `undefined` if every part has a size. */
 export function unsizedPart(parts: readonly Part[]): UnsizedPart | undefined {
-  const place = parts.findIndex(({ size }) => size === undefined);
-  if (place < 0) return undefined;
-  const { keySuffix } = parts[place]!;
-  const offset = sizeTogether(parts.slice(0, place))!;
-  return { keySuffix, offset, tailSize: sizeTogether(parts.slice(place + 1)) };
+  const index = parts.findIndex(({ size }) => size === undefined);
+  if (index < 0) return undefined;
+  const { keySuffix } = parts[index]!;
+  const offset = sizeTogether(parts.slice(0, index))!;
+  return { keySuffix, offset, tailSize: sizeTogether(parts.slice(index + 1)) };
 }
 
 /** Returns the size of parts together; `undefined` if one of them has no size. */

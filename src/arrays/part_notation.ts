@@ -30,13 +30,13 @@ export function resolveParts(
       }`,
     );
   }
-  const resolved = parts.map((part: string | Part, place): Part => {
+  const resolved = parts.map((part: string | Part, i): Part => {
     if (typeof part !== "string") return part;
     if (part.endsWith(INDEX)) {
-      return { keySuffix: part, size: indexSize(part, place, parts, chunk) };
+      return { keySuffix: part, size: indexSize(part, i, parts, chunk) };
     }
     if (part.endsWith(CHECKSUM)) {
-      assertChecksumPlace(part, place, parts.length, chunk);
+      assertChecksumPart(part, i, parts.length, chunk);
       return { keySuffix: part, size: CHECKSUM_SIZE };
     }
     return parsePart(part);
@@ -61,10 +61,10 @@ function parsePart(text: string): Part {
   );
 }
 
-/** Returns the size of a part for the index of a shard, which must be at the place of the index. */
+/** Returns the size of a part for the index of a shard, which must be where the index is. */
 function indexSize(
   part: string,
-  place: number,
+  i: number,
   parts: readonly (string | Part)[],
   { shard }: ChunkLevel,
 ): number {
@@ -87,14 +87,14 @@ function indexSize(
     );
   }
   const right = isStart ? 0 : parts.length - 1 - after.length;
-  if (place === right) return shardIndexSize(layout);
+  if (i === right) return shardIndexSize(layout);
   const before = after.length === 0 ? "" : ` before "${CHECKSUM}"`;
   const expected = isStart
     ? 'the first part, or indexLocation "end"'
     : `the last part${before}, or indexLocation "start"`;
   throw new RangeError(
     `${named} is number ${
-      place + 1
+      i + 1
     } of ${parts.length}, and the index is at the ${layout.indexLocation} of the shard; expected it as ${expected}`,
   );
 }
@@ -104,19 +104,19 @@ function areChecksums(codecs: readonly { readonly name: string }[]): boolean {
 }
 
 /** Refuses a part for the checksum of a chunk where the codecs write none. */
-function assertChecksumPlace(
+function assertChecksumPart(
   part: string,
-  place: number,
+  i: number,
   count: number,
   { codecs }: ChunkLevel,
 ): void {
   const last = codecs.at(-1)?.name;
-  if (last === "crc32c" && place === count - 1) return;
+  if (last === "crc32c" && i === count - 1) return;
   const named = `Part ${describe(part)} is`;
   if (last === "crc32c") {
     throw new RangeError(
       `${named} number ${
-        place + 1
+        i + 1
       } of ${count}, and the codec "crc32c" appends its checksum to the chunk; expected it as the last part`,
     );
   }
@@ -168,19 +168,19 @@ function assertRoomForChunks(parts: readonly (string | Part)[]): void {
 
 /**
  * Refuses parts that cannot hold the index of a shard although they should: a part with a
- * size and a key suffix that ends in `.index`, if its place or its size is not that of the
- * index, and parts that together are shorter than the index. Any other division is allowed,
+ * size and a key suffix that ends in `.index`, if it does not lie where the index does or
+ * has another size, and parts that together are shorter than the index. Any other division is allowed,
  * since `concat-parts` may divide a chunk anywhere.
  *
- * @throws {MetadataError} With the place of the size or of the list of parts.
+ * @throws {MetadataError} With the path of the size or of the list of parts.
  */
 export function assertIndexPart({ metadata, parts, chunk }: ParsedArray): void {
-  const places = (metadata.storage_transformers ?? []).flatMap((each, i) =>
+  const dividing = (metadata.storage_transformers ?? []).flatMap((each, i) =>
     typeof each === "object" && each.name === "concat-parts" ? [i] : []
   );
   const { shard } = chunk;
   // Stacked transformers divide parts again, and other codecs move the index.
-  if (places.length !== 1 || !shard || !areChecksums(shard.after)) return;
+  if (dividing.length !== 1 || !shard || !areChecksums(shard.after)) return;
   const size = shardIndexSize(shard.layout);
   const sums = CHECKSUM_SIZE * shard.after.length;
   const isAtStart = shard.layout.indexLocation === "start";
@@ -197,14 +197,14 @@ export function assertIndexPart({ metadata, parts, chunk }: ParsedArray): void {
       behind % CHECKSUM_SIZE === 0 &&
       [0, FILE_RECORD_SIZE].includes(behind + partSize - size - sums);
   };
-  const place = `/storage_transformers/${places[0]}/configuration/parts`;
+  const path = `/storage_transformers/${dividing[0]}/configuration/parts`;
   const sum = sizeTogether(parts);
   if (sum !== undefined && sum < size + sums) {
     throw new MetadataError(
       `The parts hold ${sum} bytes, where the index of a shard alone takes ${
         size + sums
       }; expected larger parts, or one without a size`,
-      place,
+      path,
     );
   }
   for (const [i, { keySuffix, size: partSize }] of parts.entries()) {
@@ -216,7 +216,7 @@ export function assertIndexPart({ metadata, parts, chunk }: ParsedArray): void {
       `Part ${describe(keySuffix)} is number ${
         i + 1
       } of ${parts.length} and holds ${partSize} bytes, where the index of a shard takes ${size} bytes at its ${shard.layout.indexLocation}; expected it as the ${expected} part with that size`,
-      `${place}/${i}/size`,
+      `${path}/${i}/size`,
     );
   }
 }

@@ -21,6 +21,11 @@ export function assertPortableKeys(
     base.name !== "template" &&
     sampleKeys(base, rank).some((key) => problemOf(key) !== undefined)
   ) return;
+  const assertPortable = (key: string, what: string, path: string) => {
+    const problem = problemOf(key);
+    if (problem === undefined) return;
+    throw new MetadataError(`The ${what} ${describe(key)} ${problem}`, path);
+  };
   for (const key of samples) {
     assertPortable(key, "chunk key", "/chunk_key_encoding");
   }
@@ -29,34 +34,22 @@ export function assertPortableKeys(
     for (const key of samples) {
       assertPortable(key + keySuffix, "part key", path);
     }
-    for (const other of parts.slice(0, i)) {
-      const shared = sharedKey(
-        keySuffix,
-        other.keySuffix,
-        samples,
-        keys,
-        rank,
-        {
-          ignoreCase: true,
-        },
-      );
-      if (shared === undefined) continue;
+    for (const { keySuffix: other } of parts.slice(0, i)) {
+      const ignoreCase = true;
+      const key = sharedKey(keySuffix, other, samples, keys, rank, {
+        ignoreCase,
+      });
+      if (key === undefined) continue;
       throw new MetadataError(
         `Two parts could be stored under the key ${
-          describe(shared)
+          describe(key)
         } where case does not matter, as on Windows and macOS, with the suffixes ${
-          describe(other.keySuffix)
+          describe(other)
         } and ${describe(keySuffix)}; expected suffixes that differ otherwise`,
         path,
       );
     }
   }
-}
-
-function assertPortable(key: string, what: string, path: string): void {
-  const problem = problemOf(key);
-  if (problem === undefined) return;
-  throw new MetadataError(`The ${what} ${describe(key)} ${problem}`, path);
 }
 
 function problemOf(key: string): string | undefined {

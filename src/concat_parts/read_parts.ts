@@ -362,8 +362,8 @@ class ChunkVersion implements StoreVersion {
     return this.#parts.every(({ version }) => version.isLasting);
   }
 
-  get isLocal(): boolean {
-    return this.#parts.some(({ version }) => version.isLocal);
+  get ownChangesOnly(): boolean {
+    return this.#parts.some(({ version }) => version.ownChangesOnly);
   }
 
   get size(): number | undefined {

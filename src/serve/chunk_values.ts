@@ -71,7 +71,7 @@ export class ChunkValues {
     const { size, bytes } = found;
     const start = range ? resolveByteRange(range, size).start : 0;
     const latest = { start, ...bytes && { bytes } };
-    if (version && !version.isLocal) {
+    if (version && !version.ownChangesOnly) {
       const validators = validatorsOf(version.tag, version.modified);
       const present = { backend, key, size, version, validators };
       if (version.isLasting && version.tag !== undefined) {

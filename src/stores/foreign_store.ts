@@ -151,7 +151,7 @@ class ForeignVersions {
       const release = () => {
         if (this.isPresent(version!, key)) this.#present.delete(key);
       };
-      version = { isLasting: true, isLocal: true, release };
+      version = { isLasting: true, ownChangesOnly: true, release };
       this.#present.set(key, version);
     }
     return version;

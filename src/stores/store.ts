@@ -267,7 +267,7 @@ export interface StoreVersion {
   /** The length of the value in bytes, as far as the store knows it without a request. */
   readonly size?: number | undefined;
   /** Whether only changes through the same store object make another version, since the store cannot tell others. */
-  readonly isLocal?: boolean | undefined;
+  readonly ownChangesOnly?: boolean | undefined;
   /**
    * A text that no other version of the value has, as entity tags need it. `undefined` if
    * the store cannot promise that, as for files that were written a moment ago.

@@ -127,21 +127,6 @@ export type MappedStore<S extends Store = Store> =
  * assertEquals(await Array.fromAsync(chunks.list()), [[0]]);
  * assertEquals((await Array.fromAsync(store.list())).sort(), ["/c/0.bin", "/zarr.json"]);
  * ```
- *
- * @example A table in a file beside the array
- * ```ts
- * import { FileSystemStore, mapKeys } from "@zarr-parts/zarr-parts";
- * import { assertEquals } from "@std/assert";
- *
- * const folder = await Deno.makeTempDir();
- * await Deno.writeFile(`${folder}/T32TMT_B04.bin`, new Uint8Array([1, 2, 3]));
- * await Deno.writeTextFile(`${folder}/keys.json`, `{ "c/0/0.bin": "T32TMT_B04.bin" }`);
- *
- * const table = JSON.parse(await Deno.readTextFile(`${folder}/keys.json`));
- * const store = mapKeys(new FileSystemStore(folder), table);
- * assertEquals(await store.getRange("/c/0/0.bin", { suffixLength: 1 }), new Uint8Array([3]));
- * await Deno.remove(folder, { recursive: true });
- * ```
  */
 export function mapKeys<S extends Store>(
   store: S,

@@ -320,8 +320,8 @@ class ZipVersion implements StoreVersion {
     return this.#below.isLasting;
   }
 
-  get isLocal(): boolean | undefined {
-    return this.#below.isLocal;
+  get ownChangesOnly(): boolean | undefined {
+    return this.#below.ownChangesOnly;
   }
 
   get size(): number {

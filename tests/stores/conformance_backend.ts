@@ -113,7 +113,7 @@ export const backendCases: readonly Case[] = [
         });
         // A web server may send nothing that tells versions apart, and other stores do not
         // notice what is changed behind them.
-        if (version === undefined || version.isLocal) return;
+        if (version === undefined || version.ownChangesOnly) return;
         try {
           const read = () => backend.readOf!(version, KEY, range);
           const bytes = (await read())!;
