@@ -3,8 +3,6 @@ import {
   createArrayChunks,
   MemoryStore,
   MetadataError,
-  MissingPartError,
-  PartSizeError,
   type PlainStore,
   plainView,
   type StoreKey,
@@ -55,14 +53,6 @@ Deno.test("plainView refuses chunks of an array with metadata that is not unders
     [
       { storage_transformers: [{ name: "indirection" }] },
       'Unknown storage transformer "indirection"; known is "concat-parts" (at /a/zarr.json#/storage_transformers/0/name in MemoryStore(2))',
-    ],
-    [
-      { storage_transformers: [{ name: "shuffled", must_understand: true }] },
-      'Unknown storage transformer "shuffled"',
-    ],
-    [
-      { ...IN_PARTS, shape: [10] },
-      "Expected a chunk_shape of as many dimensions as the array, 1, found [4, 4] (at /a/zarr.json#/chunk_grid/configuration/chunk_shape in MemoryStore(2))",
     ],
     [{ ...IN_PARTS, extra: 1 }, 'Unknown member "extra"'],
   ];
@@ -151,6 +141,7 @@ Deno.test("plainView has no value outside the grid by one, or of another rank, a
       "/a/c",
       "/a/c/0",
       "/a/c/0/0/0",
+      "/a/c/99999999999999999999/0",
     ] as const
   ) {
     const uses = usesOf(view, key);
@@ -169,31 +160,6 @@ Deno.test("plainView has no value outside the grid by one, or of another rank, a
   await view.set("/a/c/2/1", BYTES);
 });
 
-Deno.test("plainView names the missing parts of an incomplete chunk", async () => {
-  const { stored } = await arrayInParts("a");
-  await stored.set("/a/c/0/0.bin", BYTES);
-  const view = plainView(stored);
-  for (const read of ["get", "stream", "size"] as const) {
-    const error = await assertRejects(() => view[read](KEY), MissingPartError);
-    assertEquals(error.chunkKey, "/a/c/0/0.bin");
-    assertEquals(error.missing, ["/a/c/0/0.bin.crc"]);
-  }
-  await stored.set("/a/c/0/0.bin.crc", BYTES);
-  for (const read of ["get", "size"] as const) {
-    const { key, expected, actual } = await assertRejects(
-      () => view[read](KEY),
-      PartSizeError,
-    );
-    assertEquals([key, expected, actual], ["/a/c/0/0.bin.crc", 2, 3]);
-  }
-  await assertRejects(
-    () => view.set("/a/c/1/1", Uint8Array.of(1)),
-    PartSizeError,
-    "/a/c/1/1.bin",
-  );
-  assertEquals(await view.get("/a/c/1/1"), undefined);
-});
-
 Deno.test("plainView lists beside an invalid document, and replaces it", async () => {
   const stored = new MemoryStore([["/b/zarr.json", new Uint8Array()]]);
   await createArrayChunks(stored, "a", arrayMetadata(IN_PARTS));
@@ -206,17 +172,5 @@ Deno.test("plainView lists beside an invalid document, and replaces it", async (
   assertEquals(
     await readJson(view, "/b/zarr.json"),
     JSON.parse(JSON.stringify(arrayMetadata())),
-  );
-});
-
-Deno.test("plainView has no chunk for a key with a number above 2^53−1", async () => {
-  const stored = new MemoryStore();
-  await createArrayChunks(stored, "a", arrayMetadata(IN_PARTS));
-  const key = "/a/c/99999999999999999999/0";
-  assertEquals(await plainView(stored).get(key), undefined);
-  await assertRejects(
-    () => plainView(stored).set(key, BYTES),
-    RangeError,
-    "is outside the chunk grid of its array",
   );
 });
