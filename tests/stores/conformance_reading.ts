@@ -66,6 +66,7 @@ export const readingCases: readonly Case[] = [
           { offset: 0, length: 1 },
           { offset: 700_001, length: 70_001 },
           { offset: bytes.length - 1, length: 1 },
+          { offset: 2 ** 44 + 1, length: 1 }, // Beyond the files of ext4.
           { suffixLength: 65_537 },
         ]
       ) {

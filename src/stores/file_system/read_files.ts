@@ -421,6 +421,8 @@ export class FileVersion implements StoreVersion {
 
 /** The longest range that is read without asking for the size of the file. */
 const SHORT_RANGE = 64 * 1024;
+/** A length that files of all systems can have. Beyond the greatest one, seeking fails. */
+const USUAL_LENGTH = 2 ** 40;
 
 /** Reads a range of an open file, or all of it. */
 async function readRange(
@@ -430,7 +432,9 @@ async function readRange(
   { limit, allocate }: ReadOptions = {},
   signal?: AbortSignal,
 ): Promise<Uint8Array> {
-  if (range && "offset" in range && range.length <= SHORT_RANGE) {
+  const isShort = range && "offset" in range &&
+    range.length <= SHORT_RANGE && range.offset <= USUAL_LENGTH;
+  if (isShort) {
     // Reading takes as long as asking for the size before.
     const bytes = allocate?.(range.length) ?? new Uint8Array(range.length);
     const filling = file.fill(bytes, range.offset, signal);
