@@ -114,7 +114,10 @@ Deno.test("ZipStore reads values, ranges and streams of entries, however they ar
             [key],
             (values) => Promise.resolve(values.version(key)),
           );
-          assertEquals(version !== undefined && !version.ownChangesOnly, hasVersions);
+          assertEquals(
+            version !== undefined && !version.ownChangesOnly,
+            hasVersions,
+          );
           if (version === undefined) continue;
           assertEquals(version.size, content.length);
           assertEquals(
