@@ -44,7 +44,7 @@ import {
   totalSize,
 } from "./shard_files.ts";
 
-const SIZE = 1024 * MIB;
+const SIZE = 256 * MIB;
 const COPY = ["copy"];
 const TWO_COPIES = ["copy", "copy2"];
 
@@ -65,7 +65,7 @@ interface FileContestant extends Contestant {
 /** A row: what is done, who does it, and how fast it must be. */
 type Work = readonly [string, readonly FileContestant[], readonly Goal[]];
 
-/** A shard of 1 GiB in memory and on disk, and the memory that it takes. */
+/** A shard of 256 MiB in memory and on disk, and the memory that it takes. */
 export async function benchFiles(options: Options): Promise<Report> {
   const size = options.quick ? 16 * MIB : SIZE;
   const effort: Effort = options.quick
@@ -81,7 +81,7 @@ export async function benchFiles(options: Options): Promise<Report> {
       );
     }
     const disk = folders.find(({ isDisk }) => isDisk)!;
-    const shards = options.quick ? [64 * MIB] : [1024 * MIB, 8 * 1024 * MIB];
+    const shards = options.quick ? [64 * MIB] : [256 * MIB, 2048 * MIB];
     return {
       comparisons,
       tables: [await measurePeaks(disk.path, shards)],

@@ -2,23 +2,19 @@
  * Runs benchmarks, and prints their tables: `deno task bench [NAME…] [options]`
  *
  *     --quick           few sizes and rounds, to see that a benchmark works
- *     --seconds=4       how long each row is measured, after the least number of rounds
+ *     --seconds=1       how long each row is measured, after the least number of rounds
  *     --rounds=N        measures each row in at most N rounds
  *     --beside=MODULE   the mod.ts of another version, measured in the same rounds as `before`
  *     --disk=FOLDER     where files on disk are made
  *     --write           writes the tables and charts of these benchmarks into bench/results/
  */
-import { benchAdopt } from "./adopt.ts";
-import { benchArchives } from "./archives.ts";
 import { benchChunks } from "./chunks.ts";
 import { benchCodecs } from "./codecs.ts";
 import { benchConvert } from "./convert.ts";
 import { score, tableOf } from "./comparison.ts";
 import { benchCrc32c } from "./crc32c.ts";
-import { benchCrossovers } from "./crc32c_crossovers.ts";
 import { benchFiles } from "./files.ts";
 import { benchKeys } from "./keys.ts";
-import { benchKinds } from "./kinds.ts";
 import { benchJoin, benchSplit } from "./memory.ts";
 import { parseArguments } from "./options.ts";
 import { benchRead } from "./read.ts";
@@ -34,18 +30,14 @@ import { textOf } from "./table.ts";
 const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   keys: { title: "Chunk keys", run: benchKeys },
   crc32c: { title: "CRC32C", run: benchCrc32c },
-  crossovers: { title: "Limits of CRC32C", run: benchCrossovers },
   split: { title: "Splitting in memory", run: benchSplit },
   join: { title: "Joining in memory", run: benchJoin },
-  kinds: { title: "Kinds of sources and sinks", run: benchKinds },
   small: { title: "Small chunks", run: benchSmall },
   chunks: { title: "Chunks of several files", run: benchChunks },
   codecs: { title: "Codecs", run: benchCodecs },
   read: { title: "Reading with zarrita", run: benchRead },
   volume: { title: "A volume in shards", run: benchVolume },
   files: { title: "Files", run: benchFiles },
-  adopt: { title: "Adopting TIFF files", run: benchAdopt },
-  archives: { title: "Archives", run: benchArchives },
   convert: { title: "Converting", run: benchConvert },
   recode: { title: "Recoding", run: benchRecode },
   serve: { title: "Serving", run: benchServe },

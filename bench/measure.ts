@@ -64,11 +64,18 @@ export async function measure(
     }
     assertAgreement(results);
   }
-  return contestants.map(({ name, amount }, i) => ({
+  const timings = contestants.map(({ name, amount }, i) => ({
     name,
     amount,
     times: times[i]!,
   }));
+  // Shows that the work goes on, since tables are printed at the end of a benchmark.
+  console.error(`  ${timings.map(textOf).join(", ")}`);
+  return timings;
+}
+
+function textOf({ name, times }: Timing): string {
+  return `${name} ${median(times).toPrecision(3)} ms`;
 }
 
 /** The amount of work per millisecond, by the median time. */

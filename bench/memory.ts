@@ -28,11 +28,7 @@ import { type Contestant, measure } from "./measure.ts";
 import type { Options } from "./options.ts";
 
 const PIECES = [4 * KIB, 64 * KIB, MIB];
-const SIZES = [
-  64 * KIB,
-  256 * KIB,
-  ...[1, 4, 16, 64, 256].map((size) => size * MIB),
-];
+const SIZES = [4 * KIB, 64 * KIB, MIB, 16 * MIB, 256 * MIB];
 const QUICK_SIZES = [64 * KIB, 4 * MIB];
 
 /** A run of a small chunk takes too little time, so that it is repeated up to this number of bytes. */

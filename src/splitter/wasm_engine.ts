@@ -16,7 +16,7 @@ import { WINDOW_COUNT, WINDOW_LENGTH } from "./windows.ts";
  * for every kind of source and sink: with a checksum, the module is 2.6 to 6 times as
  * fast. Without one, no engine reads the bytes: both take the same time within
  * 10 %, mostly in favour of `"native"`, which also needs no module to be compiled. The
- * figures are those of `deno task bench kinds`, in `bench/results/kinds.md`.
+ * figures are those of `deno task bench split join`.
  *
  * @param hasChecksums Whether checksums are computed.
  */
