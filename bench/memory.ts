@@ -1,11 +1,13 @@
 /** Splits and joins a chunk in memory as streams: `deno task bench memory` */
 import type { Part, SplitReport } from "../mod.ts";
 import {
+  copyingWriter,
   drop,
   droppingStream,
   KIB,
   MIB,
   randomBytes,
+  readerOf,
   streamOf,
 } from "./bytes.ts";
 import {
@@ -27,7 +29,8 @@ import {
 import { type Contestant, measure } from "./measure.ts";
 import type { Options } from "./options.ts";
 
-const PIECES = [4 * KIB, 64 * KIB, MIB];
+/** Streams with pieces of these lengths, and what fills and takes memory, as files do. */
+const PIECES = [4 * KIB, 64 * KIB, MIB, "reader"] as const;
 const SIZES = [4 * KIB, 64 * KIB, MIB, 16 * MIB, 256 * MIB];
 const QUICK_SIZES = [64 * KIB, 4 * MIB];
 
@@ -40,7 +43,7 @@ const GOAL_PIECE = 64 * KIB;
 /** One cell of the table before the contestants are known. */
 interface Case {
   readonly bytes: Uint8Array;
-  readonly piece: number;
+  readonly piece: typeof PIECES[number];
   readonly crc32c: "none" | "compute";
 }
 
@@ -61,7 +64,7 @@ export async function benchJoin(options: Options): Promise<Report> {
 }
 
 const NOTE =
-  "A chunk of unknown length with a header of 64 bytes and an index of 1,604, from streams of views in memory to streams that drop their bytes. The column `streams` is what the same streams take without the package, which is the limit.";
+  "A chunk of unknown length with a header of 64 bytes and an index of 1,604, from streams of views in memory to streams that drop their bytes, and from readers to writers that copy them. The column `streams` is what the same streams take without the package, which is the limit.";
 
 async function compare(
   task: string,
@@ -76,7 +79,8 @@ async function compare(
     const rows: Row[] = [];
     for (const piece of PIECES) {
       // A piece that is larger than the chunk is the chunk.
-      for (const size of sizes.filter((size) => size >= piece)) {
+      const least = piece === "reader" ? 0 : piece;
+      for (const size of sizes.filter((size) => size >= least)) {
         const item: Case = { bytes: data.subarray(0, size), piece, crc32c };
         const passes = Math.ceil((quick ? MIB : RUN) / size);
         const engines = engineContestants(
@@ -85,11 +89,14 @@ async function compare(
           (way) => ({ run: repeat(work(way, item), passes) }),
         );
         rows.push({
-          labels: [sizeText(piece), sizeText(size)],
+          labels: [
+            piece === "reader" ? piece : sizeText(piece),
+            sizeText(size),
+          ],
           size,
           timings: [
             ...await measure(engines, { seconds }),
-            ...await measure([{
+            ...piece === "reader" ? [] : await measure([{
               name: "streams",
               amount: size * passes,
               run: repeat(limit(item), passes),
@@ -120,24 +127,28 @@ function splitting({ library, engine }: Way, { bytes, piece, crc32c }: Case) {
   return async () =>
     reportNumber(
       await library.splitStream(
-        streamOf(bytes, piece),
+        sourceOf(bytes, piece),
         SHARD_PARTS,
-        droppingStream,
+        piece === "reader" ? copyingWriter : droppingStream,
         { engine, crc32c },
       ),
     );
 }
 
+function sourceOf(bytes: Uint8Array, piece: Case["piece"]) {
+  return piece === "reader" ? readerOf(bytes) : streamOf(bytes, piece);
+}
+
 function uncut({ bytes, piece }: Case) {
   return async () => {
-    await streamOf(bytes, piece).pipeTo(droppingStream());
+    await streamOf(bytes, Number(piece)).pipeTo(droppingStream());
     return bytes.length;
   };
 }
 
 function joining({ library, engine }: Way, { bytes, piece, crc32c }: Case) {
   const views = viewsOfParts(SHARD_PARTS, bytes);
-  const open = ({ keySuffix }: Part) => streamOf(views.get(keySuffix)!, piece);
+  const open = ({ keySuffix }: Part) => sourceOf(views.get(keySuffix)!, piece);
   return async () => {
     let number = 0;
     const onReport = (report: SplitReport) => number = reportNumber(report);
@@ -153,7 +164,7 @@ function unjoined({ bytes, piece }: Case) {
   return async () => {
     let size = 0;
     for (const view of views.values()) {
-      size += await drop(streamOf(view, piece));
+      size += await drop(streamOf(view, Number(piece)));
     }
     return size;
   };

@@ -1,14 +1,6 @@
 /** Splits and joins 10,000 chunks of 64 KiB in two parts, one after another: `deno task bench small` */
-import type { ByteReader, Part, SplitReport } from "../mod.ts";
-import {
-  copyingWriter,
-  drop,
-  droppingStream,
-  KIB,
-  randomBytes,
-  readerOf,
-  streamOf,
-} from "./bytes.ts";
+import type { Part, SplitReport } from "../mod.ts";
+import { KIB, randomBytes } from "./bytes.ts";
 import { command } from "./command.ts";
 import {
   CHUNKS,
@@ -23,7 +15,6 @@ import {
   engineContestants,
   reportNumber,
   viewsOfParts,
-  type Way,
 } from "./engines.ts";
 import { type Folder, makeFolders, removeFolders } from "./folders.ts";
 import { type Contestant, type Effort, measure } from "./measure.ts";
@@ -38,13 +29,13 @@ const PARTS: { readonly parts: readonly Part[] } = {
 const CHUNKS_PER_RUN = 250;
 const CHECKSUMS = ["none", "compute"] as const;
 
-/** A chunk in memory, in files in memory, and in files on disk. */
+/** Chunks in files in memory, and in files on disk. */
 export async function benchSmall(options: Options): Promise<Report> {
   const count = options.quick ? 20 : CHUNKS_PER_RUN;
   const effort: Effort = options.quick
     ? { ...options, least: 3, warmUps: 1 }
     : { ...options, least: 40, warmUps: 1 };
-  const comparisons = [await inMemory(count, effort, options)];
+  const comparisons: Comparison[] = [];
   const folders = await makeFolders(options.disk);
   try {
     for (const folder of folders) {
@@ -58,70 +49,6 @@ export async function benchSmall(options: Options): Promise<Report> {
     note:
       `Chunks of 64 KiB in two parts, the second of 1,604 bytes, one after another, ${count} in each round. Files are joined by \`FileSystemStore.set\`.`,
   };
-}
-
-async function inMemory(
-  count: number,
-  effort: Effort,
-  { beside }: Options,
-): Promise<Comparison> {
-  const bytes = randomBytes(SIZE);
-  const views = viewsOfParts(PARTS, bytes);
-  const works: Record<string, (way: Way) => (i: number) => Promise<number>> =
-    {};
-  for (const crc32c of CHECKSUMS) {
-    works[`split, stream to streams, ${checksumText(crc32c)}`] =
-      ({ library, engine }) => async () =>
-        reportNumber(
-          await library.splitStream(
-            streamOf(bytes, SIZE),
-            PARTS,
-            droppingStream,
-            { engine, crc32c },
-          ),
-        );
-    works[`split, reader to writers, ${checksumText(crc32c)}`] =
-      ({ library, engine }) => async () =>
-        reportNumber(
-          await library.splitStream(readerOf(bytes), PARTS, copyingWriter, {
-            engine,
-            crc32c,
-          }),
-        );
-    const sources: Record<
-      string,
-      (bytes: Uint8Array) => ReadableStream<Uint8Array> | ByteReader
-    > = { streams: (bytes) => streamOf(bytes, SIZE), readers: readerOf };
-    for (const [name, source] of Object.entries(sources)) {
-      works[`join, ${name} to stream, ${checksumText(crc32c)}`] =
-        ({ library, engine }) => async () => {
-          let number = 0;
-          const open = ({ keySuffix }: Part) => source(views.get(keySuffix)!);
-          const chunk = library.concatStream(PARTS, open, {
-            engine,
-            crc32c,
-            onReport: (report) => number = reportNumber(report),
-          });
-          return await drop(chunk) + number;
-        };
-    }
-  }
-  const rows: Row[] = [];
-  for (const [name, work] of Object.entries(works)) {
-    rows.push(
-      await rowOf(
-        name,
-        engineContestants(
-          count,
-          beside,
-          (way) => ({ run: repeat(work(way), count) }),
-        ),
-        effort,
-        [AUTO_GOAL],
-      ),
-    );
-  }
-  return comparison("in memory", rows);
 }
 
 async function inFiles(
