@@ -57,7 +57,12 @@ export async function decodeChunk(
       assertLength(decoded, level, what, key);
       return await unknownAmong(level, i, codecs);
     }
-    const decoder = await decoderOf(codec, level, codecs);
+    const decoder = await decoderOf(codec, level, codecs).catch((cause) => {
+      if (!(cause instanceof MetadataError)) throw cause;
+      // Such as chunks that are too long to be decoded.
+      const reason = `${what} cannot be decoded: ${cause.message}`;
+      throw new DamageError(reason, { key, cause });
+    });
     if (decoder === undefined) return `codec ${describe(name)}`;
     const result = await decode(decoder, decoded, what, name, key);
     // The codec from array to bytes returns elements, and no bytes.
@@ -157,7 +162,6 @@ async function decoderOf(
     }) as Decoder | undefined;
   } catch (error) {
     // The registry of `registerCodecs` refuses unknown codecs.
-    if (error instanceof MetadataError) return undefined;
     if (own === undefined) return undefined;
     throw error;
   }

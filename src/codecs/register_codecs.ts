@@ -125,6 +125,7 @@ export function registerCodecs(
     zstdLoaders.set(registry, registry.get("zstd"));
   }
   const peers = { bytes: loadBytes, zstd: zstdLoaders.get(registry) };
+  registeredZstd = peers.zstd ?? registeredZstd;
   for (const [name, { by = "" }] of CODEC_BY_NAME) {
     const load = LOADERS[by];
     const lacksZstd = peers.zstd === undefined &&
@@ -141,6 +142,9 @@ const zstdLoaders = new WeakMap<
   (() => unknown) | undefined
 >();
 
+/** zarrita's `zstd` of the latest registry, for jobs where the runtime has no zstd. */
+let registeredZstd: (() => unknown) | undefined;
+
 /** Functions that load the codecs of zarrita that codecs of this package use. */
 export interface PeerCodecs {
   readonly bytes?: (() => unknown) | undefined;
@@ -153,13 +157,14 @@ export interface PeerCodecs {
  * @param name The name of the codec in the metadata of arrays.
  * @param peers Functions that load the codecs of zarrita, or others like them.
  * @returns `undefined` if there is none of this name, or it needs a codec of zarrita:
- * `packbits` needs `bytes`, and `zstd` needs that of zarrita where the runtime has none.
+ * `packbits` needs `bytes`, and `zstd` needs that of zarrita, given or registered before, where the runtime has none.
  */
 export async function loadCodec(
   name: string,
   peers: PeerCodecs = {},
 ): Promise<CodecEntry | undefined> {
-  return await LOADERS[CODEC_BY_NAME.get(name)?.by ?? ""]?.(name, peers);
+  const all = { zstd: registeredZstd, ...peers };
+  return await LOADERS[CODEC_BY_NAME.get(name)?.by ?? ""]?.(name, all);
 }
 
 type LoadCodec = (

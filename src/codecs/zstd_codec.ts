@@ -1,5 +1,4 @@
 import {
-  copyBytes,
   joinBytes,
   type NativeZlib,
   nativeZlib,
@@ -104,10 +103,9 @@ export class ZstdCodec {
     };
     // To a frame that fills a piece, Deno adds an empty frame.
     const chunkSize = pieceSize(frameBound(bytes.length));
-    return this.#reusesMemory && encodeAgain(this.#native, bytes, options) ||
-      ownBytes(
-        this.#native.zstdCompressSync(bytes, { ...options, chunkSize }),
-      );
+    return ownBytes(
+      this.#native.zstdCompressSync(bytes, { ...options, chunkSize }),
+    );
   }
 
   async decode(encoded: Uint8Array): Promise<Uint8Array> {
@@ -193,8 +191,8 @@ export class ZstdCodec {
   }
 }
 
-/** An encoder or a decoder of `node:zlib`, with members that `node:zlib` does not document. */
-interface Coder {
+/** A decoder of `node:zlib`, with members that `node:zlib` does not document. */
+interface Decoder {
   readonly _handle?: {
     reset(): void;
     writeSync(
@@ -211,10 +209,9 @@ interface Coder {
   readonly _writeState?: ArrayLike<number>;
   readonly destroyed?: boolean;
   on(type: "error", listener: () => void): void;
-  close(): void;
 }
 
-let decoder: Coder | undefined;
+let decoder: Decoder | undefined;
 let output = new Uint8Array();
 /** The spare bytes of the output, by which the decoder notices a frame that decodes to more bytes. */
 const ROOM = 64;
@@ -235,7 +232,7 @@ function decodeAgain(
 ): Uint8Array | undefined {
   try {
     if (decoder === undefined) {
-      decoder = new native.ZstdDecompress!({ chunkSize: ROOM }) as Coder;
+      decoder = new native.ZstdDecompress!({ chunkSize: ROOM }) as Decoder;
       decoder.on("error", () => {}); // Not to end the program.
     }
     const { _handle: handle, _writeState: left } = decoder;
@@ -254,49 +251,6 @@ function decodeAgain(
   }
   decoder = undefined;
   return undefined;
-}
-
-/**
- * Encodes bytes into the memory of earlier frames: new memory takes a tenth of the time.
- *
- * @returns The frame in memory of its own, the same as that of the documented function;
- * `undefined` where the runtime has no such encoder.
- */
-function encodeAgain(
-  native: NativeZlib,
-  bytes: Uint8Array,
-  options: object,
-): Uint8Array | undefined {
-  let encoder: Coder | undefined;
-  try {
-    encoder = new native.ZstdCompress!({
-      ...options,
-      chunkSize: ROOM,
-    }) as Coder;
-    encoder.on("error", () => {}); // Not to end the program.
-    const { _handle: handle, _writeState: left } = encoder;
-    if (handle === undefined || left === undefined) return undefined;
-    if (bytes.buffer === output.buffer) return undefined;
-    const room = frameBound(bytes.length);
-    if (pieceSize(room) < room) return undefined; // The memory would be kept.
-    if (output.length < room) output = new Uint8Array(room);
-    const end = native.constants.ZSTD_e_end!;
-    handle.writeSync(end, bytes, 0, bytes.length, output, 0, room);
-    if (encoder.destroyed || left[0] === 0 || left[1] !== 0) return undefined;
-    const encoded = copyBytes(output, 0, room - left[0]!);
-    return isWholeFrame(encoded, bytes.length) ? encoded : undefined;
-  } catch {
-    return undefined;
-  } finally {
-    encoder?.close();
-  }
-}
-
-/** Whether bytes are one whole frame whose header has the length of its content. */
-function isWholeFrame(bytes: Uint8Array, length: number): boolean {
-  const [frame, ...others] = zstdFrames(bytes);
-  return frame?.start === 0 && frame.contentSize === length &&
-    others.length === 0;
 }
 
 /** A length that no frame with bytes of a length reaches. Source: ZSTD_COMPRESSBOUND in zstd.h */

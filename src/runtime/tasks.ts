@@ -21,13 +21,44 @@ async function raceWithAbort<T>(
   const aborted = new Promise<never>((_, reject) => {
     stop = () => reject(signal!.reason);
   });
-  signal?.addEventListener("abort", stop);
+  const leave = onAbort(signal, stop);
   if (signal?.aborted) stop(); // Starting the work may have aborted the signal.
   try {
     return await Promise.race([work, aborted, ...failure ? [failure] : []]);
   } finally {
-    signal?.removeEventListener("abort", stop);
+    leave();
   }
+}
+
+/** The functions to call when a signal aborts. */
+const stopsOf = new WeakMap<AbortSignal, Set<() => void>>();
+
+/**
+ * Calls a function when a signal aborts. All functions of a signal share one listener, since
+ * Node 20 warns of more than ten.
+ *
+ * @returns A function that ends this.
+ */
+function onAbort(
+  signal: AbortSignal | undefined,
+  stop: () => void,
+): () => void {
+  if (signal === undefined) return () => {};
+  const stops = stopsOf.get(signal) ?? new Set();
+  if (stops.size === 0) {
+    stopsOf.set(signal, stops);
+    signal.addEventListener("abort", stopAll);
+  }
+  stops.add(stop);
+  return () => {
+    if (stops.delete(stop) && stops.size === 0) {
+      signal.removeEventListener("abort", stopAll);
+    }
+  };
+}
+
+function stopAll(this: AbortSignal): void {
+  for (const stop of stopsOf.get(this)!) stop();
 }
 
 /** Waits for some milliseconds, or rejects with the reason of the signal as soon as it aborts. */
@@ -38,14 +69,14 @@ export function pause(
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", stop);
+      leave();
       resolve();
     }, milliseconds);
-    function stop() {
+    const leave = onAbort(signal, () => {
       clearTimeout(timer);
+      leave();
       reject(signal!.reason);
-    }
-    signal?.addEventListener("abort", stop, { once: true });
+    });
   });
 }
 

@@ -1,5 +1,5 @@
 import { type ChunkRows, decodeChunk, noteKey } from "../codecs/mod.ts";
-import { copyBytes, ownBytes } from "../runtime/mod.ts";
+import { copyBytes, type MemoryLimit, ownBytes } from "../runtime/mod.ts";
 import { ChunkCoder, type ChunkFormat, ownCodecs } from "./chunk_coder.ts";
 import {
   type ChunkBlock,
@@ -69,23 +69,7 @@ export interface Request {
   /** The number of the request in its pool. */
   readonly call: number;
   readonly format: ChunkFormat;
-  readonly formatNumber: number;
   readonly jobs: readonly Job[];
-}
-
-/** The numbers of formats. */
-const formatNumbers = /* @__PURE__ */ new WeakMap<ChunkFormat, number>();
-let formats = 0;
-
-/** Makes a request, whose format has the same number in all requests. */
-export function requestOf(
-  call: number,
-  format: ChunkFormat,
-  jobs: readonly Job[],
-): Request {
-  const formatNumber = formatNumbers.get(format) ?? formats++;
-  formatNumbers.set(format, formatNumber);
-  return { call, format, formatNumber, jobs };
 }
 
 /** A message of a worker: its version when it has started, or the results of a request. */
@@ -93,6 +77,38 @@ export type Answer = { readonly started: string } | {
   readonly call: number;
   readonly results: readonly JobResult[];
 };
+
+/** The threads of a pool, while a task uses them. */
+export interface Threads {
+  /** The greatest number of threads, from 1. */
+  readonly count: number;
+  /**
+   * Runs jobs in a thread; in the calling thread where none can be started. Jobs that share
+   * memory must be given together.
+   *
+   * @param bytes The length of the decoded chunks.
+   * @param signal Ends the wait for a thread.
+   * @throws {Error} If the thread ends before it has answered, or the pool was disposed.
+   */
+  run(
+    format: ChunkFormat,
+    jobs: readonly Job[],
+    bytes: number,
+    signal?: AbortSignal,
+  ): Promise<readonly JobResult[]>;
+}
+
+/** What functions that are given a pool do with it, which is no part of its public members. */
+export interface PoolAccess {
+  readonly count: number;
+  /** Runs a task that uses the threads. */
+  use<T>(task: (threads: Threads) => Promise<T>): Promise<T>;
+  /** Bounds the decoded bytes of chunks that `zarr.get` has given to the pool. */
+  readonly memory: MemoryLimit;
+}
+
+/** The access to each pool. It is found here, so that bundles without a `ThreadPool` hold no code that starts threads. */
+export const poolAccess: WeakMap<object, PoolAccess> = new WeakMap();
 
 /** The version of the messages. Pages may load the program of a worker from another release. */
 export const MESSAGES = "zarr-parts 1";
@@ -143,12 +159,17 @@ const MOST_FORMATS = 64;
 
 /** Does the jobs of requests. {@linkcode inTurn} runs the calls. */
 export class JobRunner {
-  readonly #formats = new Map<number, FormatCoders>();
+  /** The codecs of formats, by the formats as JSON. */
+  readonly #formats = new Map<string, FormatCoders>();
 
   /** Does the jobs of a request. The results have memory of their own. */
-  async run({ format, formatNumber, jobs }: Request): Promise<JobResult[]> {
-    const coders = this.#formats.get(formatNumber) ?? new FormatCoders(format);
-    this.#formats.set(formatNumber, coders);
+  async run({ format, jobs }: Request): Promise<JobResult[]> {
+    const name = JSON.stringify(
+      format,
+      (_, value) => typeof value === "bigint" ? String(value) : value,
+    );
+    const coders = this.#formats.get(name) ?? new FormatCoders(format);
+    this.#formats.set(name, coders);
     if (this.#formats.size > MOST_FORMATS) {
       const [oldest] = this.#formats.keys();
       this.#formats.delete(oldest!);
@@ -237,19 +258,18 @@ class FormatCoders {
     return await encode(bytes, encoding, await this.#recoder);
   }
 
-  /** Returns memory for the elements of a chunk, of which some may be filled. The next chunk uses it again. */
+  /** Returns memory for the elements of a chunk, of which some may be filled. */
   #filled({ fill, strides }: Encoding): Uint8Array {
     const { shape, elementSize } = this.#format;
     const length = shape.reduce((product, n) => product * n, elementSize);
-    if (gathered.length !== length) gathered = new Uint8Array(length);
-    const to = { bytes: gathered, offset: 0, strides };
-    if (fill !== undefined) repeatElement(to, fill, shape, elementSize);
-    return gathered;
+    const bytes = new Uint8Array(length);
+    if (fill?.some((byte) => byte !== 0)) {
+      const to = { bytes, offset: 0, strides };
+      repeatElement(to, fill, shape, elementSize);
+    }
+    return bytes;
   }
 }
-
-/** The memory for elements that are encoded. */
-let gathered = new Uint8Array();
 
 async function loadCoder(format: ChunkFormat): Promise<ChunkCoder> {
   const codecs = await ownCodecs(format);
@@ -264,7 +284,6 @@ async function encode(
 ): Promise<Uint8Array | true> {
   if (leaveOut && isRepeated(bytes, leaveOut)) return true;
   const encoded = await coder.encode({ bytes, strides });
-  if (encoded.buffer === gathered.buffer) gathered = new Uint8Array();
   // The memory of WebAssembly and of the pools of Node cannot go to another thread.
   return ownBytes(encoded);
 }

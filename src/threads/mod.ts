@@ -17,7 +17,10 @@ export {
   isCheapToDecode,
   type JobResult,
   LEAST_TO_SEND,
+  type PoolAccess,
+  poolAccess,
   type RecodeJob,
+  type Threads,
 } from "./chunk_jobs.ts";
 export {
   type ChunkBlock,
@@ -29,12 +32,6 @@ export {
   isRepeated,
   repeatElement,
 } from "./copy_elements.ts";
-export {
-  CALLING_THREAD,
-  type PoolAccess,
-  poolAccess,
-  type Threads,
-} from "./pool_access.ts";
 export { runChunkWorker } from "./run_chunk_worker.ts";
 export {
   ThreadPool,

@@ -14,9 +14,9 @@ import {
   type JobResult,
   memoryOfJobs,
   MESSAGES,
-  requestOf,
+  poolAccess,
+  type Threads,
 } from "./chunk_jobs.ts";
-import { poolAccess, type Threads } from "./pool_access.ts";
 import {
   type AnyWorker,
   listenTo,
@@ -149,12 +149,14 @@ export class ThreadPool implements Disposable {
   /**
    * Constructs a pool. It starts no thread yet.
    *
+   * @param options `threads`, `createWorker` and `timeout`, or the number of threads alone.
    * @throws {TypeError} If an option is unknown, or has a wrong type.
    * @throws {RangeError} If a number is out of range.
    */
-  constructor(options: ThreadPoolOptions = {}) {
-    checkOptions(options, RULES, "ThreadPool");
-    const { threads, createWorker, timeout = 60_000 } = options;
+  constructor(options: ThreadPoolOptions | number = {}) {
+    const all = typeof options === "number" ? { threads: options } : options;
+    checkOptions(all, RULES, "ThreadPool");
+    const { threads, createWorker, timeout = 60_000 } = all;
     this.size = threads ?? processorCount();
     this.#createWorker = createWorker;
     this.#timeout = timeout;
@@ -291,8 +293,7 @@ export class ThreadPool implements Disposable {
     const call = this.#requests++;
     const jobs = calls.flatMap(({ jobs }) => jobs);
     try {
-      const request = requestOf(call, format, jobs);
-      thread.worker.postMessage(request, memoryOfJobs(jobs));
+      thread.worker.postMessage({ call, format, jobs }, memoryOfJobs(jobs));
     } catch (error) {
       for (const { reject } of calls) reject(error);
       return;

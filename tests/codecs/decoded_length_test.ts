@@ -2,6 +2,7 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import * as zarr from "zarrita";
 import { DamageError, MetadataError } from "../../mod.ts";
+import { decodeChunk } from "../../src/codecs/decode_chunk.ts";
 import { loadCodec } from "../../src/codecs/register_codecs.ts";
 import { chunkRows, noteKey } from "../../src/codecs/codec.ts";
 import {
@@ -163,6 +164,20 @@ Deno.test("numcodecs.bz2 decodes no more than the limit", async () => {
     async () => await codec.decode(encoded),
     DamageError,
     "decodes to more than 4 bytes",
+  );
+  assertEquals(error.key, "/c/0");
+});
+
+Deno.test("decodeChunk refuses a chunk that is too long to be decoded as damage", async () => {
+  const level = {
+    codecs: [{ name: "bytes" }, { name: "gzip", configuration: { level: 1 } }],
+    shape: [10 ** 15],
+    dataType: "uint8",
+    size: undefined,
+  };
+  const error = await assertRejects(
+    () => decodeChunk(new Uint8Array(9), level, 'Chunk "/c/0"', "/c/0"),
+    DamageError,
   );
   assertEquals(error.key, "/c/0");
 });

@@ -2,7 +2,6 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { runs } from "../support/runs.ts";
 import { randomNumbers } from "../zarrita/elements.ts";
-import { type NativeZlib, nativeZlib } from "../../src/runtime/native_zlib.ts";
 import { type ZstdCodec, zstdEntry } from "../../src/codecs/zstd_codec.ts";
 
 const SHAPE = [3000];
@@ -10,7 +9,6 @@ const SHAPE = [3000];
 function codec(
   reusesMemory: boolean,
   configuration: object = { level: 1, checksum: true },
-  native?: NativeZlib,
 ): ZstdCodec {
   const metadata = {
     dataType: "uint8",
@@ -18,7 +16,7 @@ function codec(
     codecs: [{ name: "bytes" }, { name: "zstd" }],
     reusesMemory,
   };
-  return zstdEntry("zstd", undefined, native)
+  return zstdEntry("zstd", undefined)
     .fromConfig(configuration, metadata);
 }
 
@@ -82,53 +80,6 @@ Deno.test("zstd uses the memory of decoded bytes again only if it may", async ()
   }
 });
 
-Deno.test("zstd encodes into memory that is used again the frames of the documented function", async () => {
-  let count = 0;
-  const { ZstdCompress, ...native } = nativeZlib()!;
-  const counted: NativeZlib = {
-    ...native,
-    ZstdCompress: class
-      extends (ZstdCompress as new (options: object) => object) {
-      constructor(options: object) {
-        super(options);
-        count++;
-      }
-    },
-  };
-  let earlier: { frame: Uint8Array; copy: Uint8Array } | undefined;
-  await fc.assert(
-    fc.asyncProperty(
-      fc.oneof(
-        fc.nat(300),
-        fc.nat(300_000),
-        fc.constantFrom(0, 1, 2 ** 17, 2 ** 20),
-      ),
-      fc.constantFrom("noise", "runs", "zeros"),
-      fc.constantFrom(-5, 0, 1, 3, 9, 19),
-      fc.boolean(),
-      fc.nat(),
-      async (length, kind, level, checksum, seed) => {
-        const random = randomNumbers(seed);
-        const bytes = Uint8Array.from(
-          { length },
-          (_, i) =>
-            kind === "noise" ? random() : kind === "runs" ? (i >> 6) ^ seed : 0,
-        );
-        const given = bytes.slice();
-        const configuration = { level, checksum };
-        const frame = await codec(true, configuration, counted).encode(given);
-        assertEquals(given, bytes);
-        assertEquals(frame, await codec(false, configuration).encode(given));
-        assertEquals(frame.length, frame.buffer.byteLength);
-        if (earlier) assertEquals(earlier.frame, earlier.copy);
-        earlier = { frame, copy: frame.slice() };
-      },
-    ),
-    { numRuns: runs(60) },
-  );
-  assert(count >= runs(60));
-});
-
 Deno.test("zstd encodes bytes that it cannot shorten as one frame", async () => {
   for (const length of [1, 51, 64, 1000, 2 ** 17]) {
     const random = randomNumbers(length);
@@ -141,28 +92,5 @@ Deno.test("zstd encodes bytes that it cannot shorten as one frame", async () => 
       assertEquals(starts, [0]);
       assert(frame.length > length);
     }
-  }
-});
-
-Deno.test("zstd encodes by the documented function where no other is there", async () => {
-  const bytes = new Uint8Array(1000).map((_, i) => i >> 3);
-  const expected = await codec(false).encode(bytes);
-  const { ZstdCompress: _, ...native } = nativeZlib()!;
-  class Other {
-    on() {}
-    close() {}
-  }
-  class Failing {
-    constructor() {
-      throw new TypeError("No encoder");
-    }
-  }
-  class Full extends Other {
-    _handle = { reset() {}, writeSync() {} };
-    _writeState = [0, 10];
-  }
-  for (const ZstdCompress of [undefined, Other, Failing, Full]) {
-    const given = { ...native, ...ZstdCompress && { ZstdCompress } };
-    assertEquals(await codec(true, undefined, given).encode(bytes), expected);
   }
 });

@@ -9,6 +9,8 @@ import {
 import {
   mapConcurrently,
   MemoryLimit,
+  pause,
+  rejectOnAbort,
   runConcurrently,
 } from "../../src/runtime/tasks.ts";
 
@@ -240,3 +242,47 @@ Deno.test("roundHalfEven rounds halves to even numbers, and keeps the sign of 0"
   }
   assert(Number.isNaN(roundHalfEven(NaN)));
 });
+
+Deno.test("rejectOnAbort and pause wait for a signal by one listener, which goes with the last of them", async () => {
+  const { signal, abort } = listenedSignal();
+  const ended = [
+    rejectOnAbort(Promise.resolve(1), signal),
+    ...Array.from({ length: 20 }, () => pause(0, signal)),
+  ];
+  assertEquals(signal.listeners, 1);
+  await Promise.all(ended);
+  assertEquals(signal.listeners, 0);
+  const waiting = [
+    rejectOnAbort(new Promise(() => {}), signal),
+    ...Array.from({ length: 20 }, () => pause(1e6, signal)),
+  ];
+  assertEquals(signal.listeners, 1);
+  abort();
+  for (const each of waiting) {
+    await assertRejects(() => each, Error, "The reason");
+  }
+  assertEquals(signal.listeners, 0);
+});
+
+/** A signal that counts its listeners. */
+function listenedSignal() {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const counted = Object.assign(signal, {
+    listeners: 0,
+    addEventListener(...args: Parameters<EventTarget["addEventListener"]>) {
+      counted.listeners++;
+      EventTarget.prototype.addEventListener.apply(signal, args);
+    },
+    removeEventListener(
+      ...args: Parameters<EventTarget["removeEventListener"]>
+    ) {
+      counted.listeners--;
+      EventTarget.prototype.removeEventListener.apply(signal, args);
+    },
+  });
+  return {
+    signal: counted,
+    abort: () => controller.abort(new Error("The reason")),
+  };
+}

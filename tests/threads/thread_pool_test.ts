@@ -256,8 +256,8 @@ Deno.test("a pool sends small jobs of one format together, and no more than four
   const results = await Promise.all(runs);
   assertEquals(results.map(({ length }) => length), runs.map(() => 1));
   assertEquals(jobs(), [1, 1, 1, 1, 1, 1, 3, 3, 1]);
-  const numbers = seen.requests.map(({ formatNumber }) => formatNumber);
-  assertEquals(numbers, [0, 0, 0, 0, 0, 1, 0, 0, 0]);
+  const types = seen.requests.map(({ format }) => format.dataType);
+  assertEquals(types.filter((type) => type === "int8"), [types[5]]);
   assertEquals(seen.workers, 1);
 });
 
@@ -387,6 +387,11 @@ Deno.test("a thread may work for longer than its timeout, chunk by chunk", async
   }
   await Promise.all(runs);
   assertEquals(seen.workers, 1);
+});
+
+Deno.test("new ThreadPool takes the number of threads alone", () => {
+  using pool = new ThreadPool(2);
+  assertEquals(pool.size, 2);
 });
 
 Deno.test("new ThreadPool refuses wrong options", () => {
