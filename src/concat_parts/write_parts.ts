@@ -113,8 +113,7 @@ class PendingChunks implements PendingValues {
   writer(key: StoreKey): Promise<ByteWriter> {
     const parts = this.#layout.partsOf(key);
     const open = (part: number) => this.#parts.writer(parts[part]!.key);
-    const signal = this.#signal;
-    return Promise.resolve(new ChunkWriter(parts, key, open, signal));
+    return Promise.resolve(new ChunkWriter(parts, key, open));
   }
 
   async commit(check?: (values: Snapshot) => Promise<void>): Promise<void> {
@@ -137,7 +136,6 @@ class ChunkWriter implements ByteWriter {
   readonly #lastPart: number;
   readonly #splitter: Splitter;
   readonly #open: (part: number) => Promise<ByteWriter>;
-  readonly #signal: AbortSignal | undefined;
   /** The writers of the first parts, as far as their bytes have come. */
   readonly #writers: ByteWriter[] = [];
 
@@ -146,9 +144,7 @@ class ChunkWriter implements ByteWriter {
     parts: readonly Part[],
     key: StoreKey,
     open: (part: number) => Promise<ByteWriter>,
-    signal: AbortSignal | undefined,
   ) {
-    this.#signal = signal;
     this.#lastPart = parts.length - 1;
     const settings = settingsOf(parts, [chunkSizes(parts)], { key });
     this.#splitter = new Splitter(settings, true);
@@ -156,7 +152,6 @@ class ChunkWriter implements ByteWriter {
   }
 
   async write(bytes: Uint8Array): Promise<number> {
-    this.#signal?.throwIfAborted();
     await this.#pass(this.#splitter.take(bytes));
     return bytes.length;
   }

@@ -1,16 +1,20 @@
 import { describe, isDamage, OtherBytesError } from "../errors/mod.ts";
 import { copyBytes } from "../runtime/mod.ts";
-import type { Snapshot, StoreKey } from "../stores/mod.ts";
+import {
+  resolveByteRange,
+  type Snapshot,
+  type StoreKey,
+} from "../stores/mod.ts";
 import {
   assertFileSize,
-  decodeFileRecord,
   FILE_RECORD_SIZE,
   type FileRecord,
+  readRecordedIndex,
 } from "./file_record.ts";
 import {
   assertShardIndex,
-  decodeShardIndex,
   type Extent,
+  type ReadShardRange,
   type ShardIndex,
   shardIndexSize,
 } from "./shard_index.ts";
@@ -54,24 +58,20 @@ export async function openStored(
   form: ShardForm,
   whole?: Uint8Array,
 ): Promise<StoredShard | undefined> {
-  const [layout] = form.layouts;
-  const indexSize = shardIndexSize(layout!);
-  const recordSize = form.mayHaveRecords ? FILE_RECORD_SIZE : 0;
-  const length = indexSize + recordSize;
-  const isAtStart = layout!.indexLocation === "start";
-  const bytes = whole
-    ? isAtStart ? whole.subarray(0, indexSize) : whole.subarray(-length)
-    : await values.read(
-      key,
-      isAtStart ? { offset: 0, length } : { suffixLength: length },
-    );
-  const size = bytes && (whole?.length ?? await values.size(key));
+  const read: ReadShardRange = (range) => {
+    if (whole === undefined) return values.read(key, range);
+    const { start, end } = resolveByteRange(range, whole.length);
+    return Promise.resolve(whole.subarray(start, end));
+  };
+  const stored = await readRecordedIndex(read, key, form);
+  const size = stored && (whole?.length ?? await values.size(key));
   if (size === undefined) return undefined;
-  const record = recordSize > 0
-    ? decodeFileRecord(bytes!.subarray(0, recordSize))
-    : undefined;
-  if (record) assertFileSize(record, key, size - length);
-  const index = decodeShardIndex(bytes!.subarray(recordSize), layout!, key);
+  const { index, record } = stored!;
+  const [layout] = form.layouts;
+  if (record) {
+    const indexSize = shardIndexSize(layout!);
+    assertFileSize(record, key, size - indexSize - FILE_RECORD_SIZE);
+  }
   assertShardIndex(index, layout!, size, key);
   return {
     key,
@@ -79,11 +79,7 @@ export async function openStored(
     size,
     index,
     record,
-    async read(range) {
-      const { offset, length } = range;
-      return whole?.subarray(offset, offset + length) ??
-        await values.read(key, range) ?? new Uint8Array();
-    },
+    read: async (range) => await read(range) ?? new Uint8Array(),
   };
 }
 

@@ -11,16 +11,14 @@ import type {
 } from "../stores/mod.ts";
 import {
   assertFileSize,
-  decodeFileRecord,
   FILE_RECORD_SIZE,
+  readRecordedIndex,
 } from "./file_record.ts";
 import {
   assertComplete,
   assertExtents,
   coordinatesInShard,
-  decodeShardIndex,
   type Extent,
-  indexRange,
   ofShard,
   placeInShard,
   type ShardIndex,
@@ -282,14 +280,10 @@ export class ShardReader {
   /** Reads the index of a shard, and the record of its file if it has one. */
   async #readIndex(key: StoreKey, values: Snapshot): Promise<IndexedShard> {
     const [layout] = this.#form.layouts;
-    const recordSize = this.#form.mayHaveRecords ? FILE_RECORD_SIZE : 0;
-    const bytes = await values.read(key, indexRange(layout!, recordSize));
-    const index = bytes &&
-      decodeShardIndex(bytes.subarray(recordSize), layout!, key);
+    const read = (range: ByteRange) => values.read(key, range);
+    const stored = await readRecordedIndex(read, key, this.#form);
+    const { index, record } = stored ?? {};
     if (index) assertExtents(index, layout!, undefined, key);
-    const record = bytes && recordSize > 0
-      ? decodeFileRecord(bytes.subarray(0, recordSize))
-      : undefined;
     const version = this.#backend.readOf && values.version(key);
     try {
       // The answer to the read has told the length: this takes no further request.

@@ -262,6 +262,24 @@ Deno.test("partsBackend refuses damaged chunks in every way of reading, and name
   });
 });
 
+Deno.test("partsBackend refuses a range of a version whose part has another size than it must", async () => {
+  const store = new MemoryStore([
+    ["/c/0.h", countingBytes(3)],
+    ["/c/0", countingBytes(4)],
+    ["/c/0.t", countingBytes(3)],
+  ]);
+  const backend = chunks(store, PARTS);
+  const version = await backend.read([KEY], async (values) => {
+    await values.read(KEY, { suffixLength: 3 });
+    return values.version(KEY);
+  });
+  const read = (offset: number) =>
+    backend.readOf(version!, KEY, { offset, length: 1 });
+  assertEquals(await read(3), Uint8Array.of(1));
+  const error = await assertRejects(() => read(0), PartSizeError);
+  assertEquals([error.key, error.expected, error.actual], ["/c/0.h", 2, 3]);
+});
+
 Deno.test("partsBackend gives the keys of parts in storing order and the chunk as the name, and passes other keys on", async () => {
   const calls: unknown[] = [];
   const below: Backend = {
