@@ -389,11 +389,11 @@ class OpenShard {
   ): Promise<ShardIndex> {
     const shard: ChunkBytes = {
       size: length,
-      read: async (range) =>
-        await this.#readWithin({
-          offset: offset + range.offset,
-          length: range.length,
-        }) ?? new Uint8Array(),
+      read: async (range) => {
+        const inner = { offset: offset + range.offset, length: range.length };
+        const bytes = await this.#source.read(inner);
+        return this.#inside(inner, bytes) ?? new Uint8Array();
+      },
     };
     const layout = this.#form.layouts[path.length]!;
     const { key } = this.#shard;
@@ -411,7 +411,7 @@ class OpenShard {
       await this.confirm();
       return extent && new Uint8Array();
     }
-    const bytes = await this.#readWithin(extent);
+    const bytes = this.#inside(extent, await this.#source.read(extent));
     return ownMemory(this.assertInner(bytes, extent, path));
   }
 
@@ -466,7 +466,8 @@ class OpenShard {
     if (wanted.length === 0) await this.confirm();
     const read = await Promise.all(
       joinedReads(wanted).map(async ({ range, reads }) => {
-        const bytes = await this.#readWithin(range, options);
+        const read = await this.#source.read(range, options);
+        const bytes = this.#inside(range, read);
         return reads.map(({ place, extent }) => {
           const start = extent.offset - range.offset;
           return {
@@ -494,14 +495,15 @@ class OpenShard {
     return assertComplete(bytes, extent, () => describeInner(path, key), key);
   }
 
-  /** Reads a range, without the bytes of an index at the end of the shard, which belong to no inner chunk. */
-  async #readWithin(
-    range: Extent,
-    options?: ReadOptions,
-  ): Promise<Uint8Array | undefined> {
-    const bytes = await this.#source.read(range, options);
-    const { end = Infinity } = this.#shard;
-    return bytes?.subarray(0, Math.max(0, end - range.offset));
+  /** Returns the bytes of a range without those of an index at the end of the shard, which belong to no inner chunk. */
+  #inside(
+    { offset }: Extent,
+    bytes: Uint8Array | undefined,
+  ): Uint8Array | undefined {
+    const { end } = this.#shard;
+    return end === undefined || bytes === undefined
+      ? bytes
+      : bytes.subarray(0, Math.max(0, end - offset));
   }
 }
 

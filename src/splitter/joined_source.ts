@@ -54,8 +54,8 @@ export class JoinedSource {
    * a piece is summed up while the next one is read, and waits until then.
    */
   readonly #waiting: Piece[] = [];
-  /** The bytes of the last piece, until they are summed up. */
-  #unsummed: Cut[] = [];
+  /** The bytes of the last piece by their parts, until they are summed up. */
+  #unsummed: Omit<Cut, "isLent">[] = [];
   #isEnded = false;
   #cancelled: { readonly reason: unknown } | undefined;
 
@@ -163,8 +163,10 @@ export class JoinedSource {
     this.#partLength += piece.length;
     const { size = Infinity } = this.settings.parts[this.#part]!;
     if (this.#partLength > size) this.#assertPartSize();
-    const cuts = splitter.take(piece);
-    if (this.settings.hasChecksums) this.#unsummed.push(...cuts);
+    splitter.join(piece);
+    if (this.settings.hasChecksums) {
+      this.#unsummed.push({ part: this.#part, bytes: piece });
+    }
     if (piece.length > 0) this.settings.onProgress?.(this.#received);
   }
 

@@ -62,7 +62,7 @@ export class Splitter {
   }
 
   /**
-   * Takes the next bytes, and returns those that may go on. The memory of a piece that is not
+   * Takes the next bytes of a chunk that is cut, and returns those that may go on. The memory of a piece that is not
    * the start of `window()` must stay as it is until they have.
    *
    * @throws {PartSizeError} If the chunk is too long with these bytes.
@@ -72,6 +72,21 @@ export class Splitter {
     this.#assertLength(false);
     this.#engine.take(piece.length);
     return this.#cuts(piece);
+  }
+
+  /**
+   * Takes the next bytes of the present part of a chunk that is joined. All of them may go on.
+   *
+   * @throws {PartSizeError} If the chunk is too long with these bytes.
+   */
+  join(piece: Uint8Array): void {
+    this.#received += piece.length;
+    this.#assertLength(false);
+    this.#engine.take(piece.length);
+    if (this.#windows?.has(piece)) {
+      this.#windows.hold(piece);
+      this.#windows.pass(piece.length);
+    }
   }
 
   /** Ends the present part of a chunk that is joined. */
@@ -105,7 +120,7 @@ export class Splitter {
   }
 
   /** Adds bytes that go on to the checksums, if any are computed. All must be added, in their order. */
-  sum(cuts: readonly Cut[]): void {
+  sum(cuts: readonly Omit<Cut, "isLent">[]): void {
     if (!this.#settings.hasChecksums) return;
     for (const { part, bytes } of cuts) {
       for (const byte of bytes.subarray(-4)) {
