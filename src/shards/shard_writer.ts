@@ -114,8 +114,26 @@ export class ShardWriter {
         } is made of shards: such arrays can be read, and not written`,
       );
     }
-    const { signal } = options;
+    const { signal, isWhole, prefix, container } = options;
     assertWritable(this.#backend.update, key);
+    const isAlone = isWhole && !container && !this.#keepsHead(options);
+    if (isAlone && typeof changes !== "function") {
+      const chunks = this.#noChunks();
+      for (const [place, bytes] of changes) chunks[place] = bytes;
+      const bytes = this.#encode(prefix, chunks, options);
+      // Nothing of the stored shard is kept: it is looked at under the lock alone.
+      const check = async (values: Snapshot) =>
+        void await this.#openStored(values, key, options);
+      if (bytes) {
+        return await setValue(
+          { prepare: (...args) => this.#backend.prepare!(...args) },
+          key,
+          bytes,
+          signal ? { signal } : {},
+          options.otherBytes === "replace" ? undefined : check,
+        );
+      }
+    }
     await this.#backend.update!(
       [key],
       (values) => this.#change(values, key, changes, options),
@@ -129,35 +147,18 @@ export class ShardWriter {
     changes: InnerChanges | ChangesOf,
     options: WriteShardOptions,
   ): Promise<Update> {
-    const form = this.#form;
-    const { isWhole = false, prefix, alignment, container } = options;
-    const [layout] = form.layouts;
-    let stored: StoredShard | undefined;
-    let head: Uint8Array | undefined;
-    const isFree = options.otherBytes === "replace";
-    if (container && !isFree) await assertWholeFile(values, key, form);
-    const isGuarded = container === undefined && !isFree;
-    const whole = isWhole ? undefined : await values.read(key);
-    const keepsHead = headLength(form) !== undefined && !prefix && !container;
-    try {
-      if (whole || isWhole && (isGuarded || keepsHead)) {
-        stored = await openStored(values, key, form, whole);
-      }
-      if (stored && isGuarded) {
-        const isAtEnd = layout!.indexLocation === "end";
-        const hasPrefix = prefix !== undefined && !form.headSize && isAtEnd;
-        await assertNoOtherBytes(stored, hasPrefix);
-      }
-      head = stored && keepsHead ? await keptHead(stored) : undefined;
-    } catch (error) {
-      // A damaged shard is repaired by being replaced, unless its file may be another one.
-      const isRepaired = isWhole && isDamage(error) &&
-        !(isGuarded && form.mayHaveRecords);
-      if (!isRepaired) throw error;
-      head = await damagedHead(values, key, form);
+    const { isWhole = false, container, otherBytes } = options;
+    if (container && otherBytes !== "replace") {
+      await assertWholeFile(values, key, this.#form);
     }
-    const chunks = Array<Uint8Array | undefined>(chunkCount(layout!));
-    chunks.fill(undefined);
+    const whole = isWhole ? undefined : await values.read(key);
+    const { stored, head } = await this.#openStored(
+      values,
+      key,
+      options,
+      whole,
+    );
+    const chunks = this.#noChunks();
     stored?.index.forEach((entry, place) => {
       if (!entry || !whole) return;
       const { offset, length } = entry;
@@ -168,14 +169,70 @@ export class ShardWriter {
       : changes;
     if (given !== changes && given.size === 0) return "keep";
     for (const [place, bytes] of given) chunks[place] = bytes;
-    if (chunks.every((chunk) => chunk === undefined)) return "delete";
-    const length = headLength(form);
-    head ??= length === undefined ? undefined : new Uint8Array(length);
-    const before = container ? undefined : prefix ?? head;
+    const length = headLength(this.#form);
+    const kept = head ??
+      (length === undefined ? undefined : new Uint8Array(length));
+    const before = container ? undefined : options.prefix ?? kept;
+    const bytes = this.#encode(before, chunks, options);
+    return bytes ? [bytes] : "delete";
+  }
+
+  /** Whether the head parts of a stored shard stay. */
+  #keepsHead({ prefix, container }: WriteShardOptions): boolean {
+    return headLength(this.#form) !== undefined && !prefix && !container;
+  }
+
+  /**
+   * Opens a shard that is to be replaced, as far as it must be looked at, and refuses one with
+   * other bytes. Returns the shard, and the head parts that are kept.
+   *
+   * @param whole Its bytes, if they are read.
+   */
+  async #openStored(
+    values: Snapshot,
+    key: StoreKey,
+    options: WriteShardOptions,
+    whole?: Uint8Array,
+  ): Promise<{ stored?: StoredShard; head?: Uint8Array }> {
+    const form = this.#form;
+    const { isWhole = false, prefix, container, otherBytes } = options;
+    const isGuarded = container === undefined && otherBytes !== "replace";
+    const keepsHead = this.#keepsHead(options);
+    if (!whole && !(isWhole && (isGuarded || keepsHead))) return {};
+    try {
+      const stored = await openStored(values, key, form, whole);
+      if (stored === undefined) return {};
+      if (isGuarded) {
+        const isAtEnd = form.layouts[0]!.indexLocation === "end";
+        const hasPrefix = prefix !== undefined && !form.headSize && isAtEnd;
+        await assertNoOtherBytes(stored, hasPrefix);
+      }
+      const head = keepsHead ? await keptHead(stored) : undefined;
+      return { stored, ...head && { head } };
+    } catch (error) {
+      // A damaged shard is repaired by being replaced, unless its file may be another one.
+      const isRepaired = isWhole && isDamage(error) &&
+        !(isGuarded && form.mayHaveRecords);
+      if (!isRepaired) throw error;
+      const head = await damagedHead(values, key, form);
+      return head ? { head } : {};
+    }
+  }
+
+  #noChunks(): (Uint8Array | undefined)[] {
+    return new Array(chunkCount(this.#form.layouts[0]!)).fill(undefined);
+  }
+
+  /** Encodes a shard; returns `undefined` for one without inner chunks. */
+  #encode(
+    before: Uint8Array | undefined,
+    chunks: readonly (Uint8Array | undefined)[],
+    { prefix, alignment, container }: WriteShardOptions,
+  ): Uint8Array | undefined {
+    if (chunks.every((chunk) => chunk === undefined)) return undefined;
+    const { layouts: [layout], headSize } = this.#form;
     const encoding = { prefix, alignment, container };
-    return [
-      encodeShardAfter(before, chunks, layout!, encoding, form.headSize),
-    ];
+    return encodeShardAfter(before, chunks, layout!, encoding, headSize);
   }
 }
 

@@ -100,3 +100,26 @@ Deno.test("zarr.get of a shard that a killed program has left throws an Unfinish
     assertEquals(await valuesOf(reader), BOTH);
   }
 });
+
+Deno.test("setSharded of a whole shard in two parts takes the requests of the protocol", async () => {
+  const bucket = new SimulatedBucket();
+  const requests: string[] = [];
+  const note = ({ method, url }: Request) => {
+    const { pathname } = new URL(url);
+    requests.push(`${method} ${pathname.replace(/^.*\//, "")}`);
+    return false;
+  };
+  await createArrayChunks(storeOf(bucket), "", METADATA);
+  const array = await openArray(storeOf(bucket, note));
+  assertEquals(requests, ["GET zarr.json"]);
+  const counts: number[] = [];
+  for (const value of [1, 2, 3]) {
+    requests.length = 0;
+    await setSharded(zarr, array, [null], value);
+    console.log(requests.join("\n"), "\n");
+    counts.push(requests.length);
+  }
+  // The first write asks by six requests which conditions the service heeds.
+  assertEquals(counts, [6 + 11, 12, 12]);
+  assertEquals(await valuesOf(array), Array(8).fill(3));
+});
