@@ -198,6 +198,8 @@ async function matcherOf(
 
 /** The most stars in one name of a glob, and the most `**` in a glob. */
 const MOST_STARS = 3;
+/** The most characters of a glob, far below those of the longest regular expression. */
+const MOST_CHARACTERS = 4096;
 
 /**
  * Returns what is expected in place of a glob that may take hours to match, `undefined` for other
@@ -205,6 +207,9 @@ const MOST_STARS = 3;
  * may be chosen to have many.
  */
 function expectedGlob(glob: string): string | undefined {
+  if (glob.length > MOST_CHARACTERS) {
+    return `of at most ${MOST_CHARACTERS} characters`;
+  }
   if (/(?<!\\)(?:\\\\)*(?:\(|\]\+)/.test(glob)) {
     return 'with "{a,b}" in place of groups such as "+(a|b)"; a parenthesis of a name is "\\("';
   }

@@ -113,9 +113,10 @@ for (
     ["x/(a+)+b", 'with "{a,b}" in place of groups'],
     ["[a]+[a]+b", 'with "{a,b}" in place of groups'],
     ["\\\\(a)", 'with "{a,b}" in place of groups'],
+    ["a".repeat(60_000), "of at most 4096 characters"],
   ] as const
 ) {
-  Deno.test(`selectNodes refuses ${glob}, which may take hours to match`, async () => {
+  Deno.test(`selectNodes refuses ${glob.slice(0, 20)}, which may take hours to match`, async () => {
     await assertRejects(
       () => selectNodes(["a".repeat(1000)], { exclude: glob }),
       RangeError,
