@@ -7,8 +7,6 @@ import {
   mapKeys,
   MemoryStore,
   MetadataError,
-  openArrayChunks,
-  OtherBytesError,
   type Store,
   type StoreKey,
   TemplateChunkKeyEncoding,
@@ -17,12 +15,10 @@ import {
   adoptTiffs,
   type AdoptTiffsOptions,
   describeTiff,
-  tiffContainer,
   verifyAdopted,
 } from "../../tiff.ts";
-import { setSharded, withZarrParts } from "../../zarrita.ts";
+import { withZarrParts } from "../../zarrita.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
-import { contentsOf } from "../support/bytes.ts";
 import { buildTiff, type TiffEntry } from "../tiff/build_tiff.ts";
 
 const GRID = new TemplateChunkKeyEncoding("y{0}_x{1}.tif");
@@ -570,108 +566,22 @@ Deno.test("adoptTiffs refuses options that are unknown or of a wrong type", asyn
   );
 });
 
-/** Ways to write elements into an array. */
-const WRITES: Record<string, (store: MemoryStore) => Promise<void>> = {
-  "zarrita's set of one element": async (store: MemoryStore) => {
-    const root = zarr.root(withZarrParts(store)).resolve("m");
-    const array = await zarr.open(root, { kind: "array" });
-    await zarr.set(array, [0, 40], 1);
-  },
-  "zarrita's set of an inner chunk": async (store: MemoryStore) => {
-    const root = zarr.root(withZarrParts(store)).resolve("m");
-    const array = await zarr.open(root, { kind: "array" });
-    await zarr.set(array, [zarr.slice(0, 16), zarr.slice(32, 48)], 1);
-  },
-  "setSharded of a part": async (store: MemoryStore) => {
-    const root = zarr.root(withZarrParts(store)).resolve("m");
-    const array = await zarr.open(root, { kind: "array" });
-    await setSharded(zarr, array, [zarr.slice(0, 20), zarr.slice(32, 64)], 1);
-  },
-  "setSharded of a whole shard": async (store: MemoryStore) => {
-    const root = zarr.root(withZarrParts(store)).resolve("m");
-    const array = await zarr.open(root, { kind: "array" });
-    await setSharded(zarr, array, [zarr.slice(0, 32), zarr.slice(32, 64)], 1);
-  },
-  "ArrayChunks.set": async (store: MemoryStore) => {
-    const chunks = await openArrayChunks(store, "m");
-    const bytes = (await chunks.get([0, 0]))!;
-    await chunks.set([0, 1], bytes.fill(0, 0, bytes.length - 68));
-  },
-};
-
-/** What may be the matter with a file. */
-const STATES: Record<string, (store: MemoryStore) => unknown> = {
-  "as it was": () => {},
-  "whose tiles share bytes": async (store) => {
-    const offsets = Array.from({ length: 4 }, () => TILES_AT);
-    const file = tiffOf(square(0, 1), [[324, "long", offsets]]);
-    await store.set("/m/y0_x1.tif", file);
-    const options = { chunkKeyEncoding: GRID, overwrite: true };
-    await adoptTiffs(store, "m", options);
-  },
-  "that is longer now": (store) =>
-    store.set("/m/y0_x1.tif", tiffOf(square(0, 1), [], TILES_AT + 8)),
-  "that is shorter now": (store) =>
-    store.set("/m/y0_x1.tif", tiffOf(square(0, 1, 16))),
-  "whose index is damaged": async (store) => {
-    const index = (await store.get("/m/y0_x1.tif.index"))!;
-    await store.set("/m/y0_x1.tif.index", index.with(50, index[50]! + 1));
-  },
-  "whose index is lost": (store) => store.delete("/m/y0_x1.tif.index"),
-};
-
-Deno.test("no write changes an adopted file", async (t) => {
-  for (const [name, write] of Object.entries(WRITES)) {
-    for (const [state, change] of Object.entries(STATES)) {
-      await t.step(`${name}, a file ${state}`, async () => {
-        const store = mosaic();
-        await adoptTiffs(store, "m", { chunkKeyEncoding: GRID });
-        await change(store);
-        const before = await contentsOf(store);
-        // A shard is read before a part of it is changed.
-        const error = await assertRejects(() => write(store), Error);
-        const isRight = error instanceof OtherBytesError ||
-          error instanceof DamageError && state !== "as it was";
-        assert(isRight, String(error));
-        assertEquals(await contentsOf(store), before);
-      });
-    }
-  }
-});
-
-Deno.test("setSharded with tiffContainer replaces an adopted file by another whole TIFF", async () => {
-  for (const directory of ["start", "end"] as const) {
-    const store = mosaic();
-    const { chunks } = await adoptTiffs(store, "m", { chunkKeyEncoding: GRID });
-    const root = zarr.root(withZarrParts(store)).resolve("m");
-    const array = await zarr.open(root, { kind: "array" });
-    const container = tiffContainer(chunks.metadata, { directory });
-    const place = [zarr.slice(0, 32), zarr.slice(32, 64)];
-    const part = Uint8Array.from({ length: 1024 }, (_, i) => i % 253);
-    await setSharded(zarr, array, place, part, { container });
-    assertEquals((await zarr.get(array, place)).data, part);
-    assertEquals(await verifyAdopted(store, "m"), { files: 6, mismatches: [] });
-    // A part of it, too.
-    await setSharded(zarr, array, [0, 33], 255, { container });
-    assertEquals((await zarr.get(array, place)).data, part.with(1, 255));
-    assertEquals(await verifyAdopted(store, "m"), { files: 6, mismatches: [] });
-  }
-});
-
-Deno.test("setSharded and ArrayChunks.set lose an adopted file by the option otherBytes", async () => {
-  const store = mosaic();
-  const { chunks } = await adoptTiffs(store, "m", { chunkKeyEncoding: GRID });
-  const root = zarr.root(withZarrParts(store)).resolve("m");
-  const array = await zarr.open(root, { kind: "array" });
-  const options = { otherBytes: "replace" as const };
-  await setSharded(zarr, array, [0, 0], 255, options);
-  assertEquals((await read(store, "m")).data, picture(64, 96).with(0, 255));
-  await zarr.set(array as never, [1, 0], 254); // It is no TIFF any more.
-  assertEquals(
-    (await read(store, "m")).data,
-    picture(64, 96).with(0, 255).with(96, 254),
-  );
-  await chunks.set([1, 1], (await chunks.get([0, 0]))!, options);
-  const { data } = await zarr.get(array, [32, zarr.slice(32, 34)]);
-  assertEquals(data, new Uint8Array([255, 7]));
+Deno.test("adoptTiffs makes an array without chunks of files whose tiles are all sparse", async () => {
+  const entries: TiffEntry[] = [
+    [256, "long", [32]],
+    [257, "long", [16]],
+    [258, "short", [8]],
+    [322, "short", [16]],
+    [323, "short", [16]],
+    [324, "long", [0, 0]],
+    [325, "long", [0, 0]],
+    [42113, "ascii", "7"],
+  ];
+  const file = buildTiff({ directories: [{ entries }] });
+  const store = new MemoryStore([["/m/c/0/0.tif", file]]);
+  const { chunks, report } = await adoptTiffs(store, "m");
+  assertEquals([report.files, report.innerChunks], [1, 0]);
+  assertEquals(chunks.metadata.fill_value, 7);
+  assertEquals((await read(store, "m")).data, new Array(512).fill(7));
+  assertEquals(await verifyAdopted(store, "m"), { files: 1, mismatches: [] });
 });

@@ -465,17 +465,6 @@ Deno.test("a strip of more than 2 GiB without compression is divided", async () 
   ]);
 });
 
-Deno.test("adoptTiffs refuses a file without any tile", async () => {
-  const file = fileOf([], [
-    ...picture(20, 10),
-    rowsPerStrip(10),
-    [273, "long", [0, 0]],
-    [279, "long", [0, 0]],
-  ]);
-  const error = await assertRejects(() => readOf(file), RangeError);
-  assert(error.message.includes("adds no chunk to the array"), error.message);
-});
-
 Deno.test("a directory that is followed by damage is adopted as a page", async (t) => {
   const raw = rowsOf(24, 10);
   const entries = [...picture(24, 10)];

@@ -7,7 +7,7 @@ import {
   OtherBytesError,
 } from "../../mod.ts";
 import { setSharded, withZarrParts } from "../../zarrita.ts";
-import { adoptZip, verifyAdoptedZip, zipContainer } from "../../zip.ts";
+import { zipContainer } from "../../zip.ts";
 import { parseSlowZip } from "./slow_zip.ts";
 
 /** An array of one shard, written as a zip. */
@@ -66,16 +66,6 @@ Deno.test("zips are not destroyed by writes without a container, whatever their 
   }
 });
 
-Deno.test("adopted zips are not destroyed by writes", async () => {
-  for (const chunkShape of [[6], [3], [1]]) {
-    const { store } = await written(chunkShape, ["", ".index"]);
-    await store.delete("/a/zarr.json");
-    await store.delete("/a/c/0.zip.index");
-    await adoptZip(store, "a");
-    await assertRefused(store);
-  }
-});
-
 Deno.test("setSharded of a part with a container writes a whole zip again", async () => {
   const { store, array, container } = await written([2], ["", ".index"]);
   const part = [zarr.slice(2, 4)];
@@ -89,28 +79,4 @@ Deno.test("setSharded of a part with a container writes a whole zip again", asyn
     entries.slice(1).map(({ name, bytes }) => [name, ...bytes]),
     [["c/0", 1, 2], ["c/1", 9, 9], ["c/2", 5, 6]],
   );
-});
-
-Deno.test("setSharded with a container writes an adopted zip anew, which can be verified and adopted again", async () => {
-  const { store } = await written([2], ["", ".index"]);
-  await store.delete("/a/zarr.json");
-  const { chunks } = await adoptZip(store, "a", { overwrite: true });
-  const container = zipContainer(chunks.metadata, { zarrJson: "first" });
-  const array = await open(store);
-  await setSharded(zarr, array, [zarr.slice(2, 4)], 9, { container });
-
-  const expected = Uint8Array.from([1, 2, 9, 9, 5, 6]);
-  assertEquals((await zarr.get(await open(store))).data, expected);
-  const { entries } = parseSlowZip((await store.get("/a/c/0.zip"))!);
-  assertEquals(entries.map(({ name }) => name), [
-    "zarr.json",
-    "c/0",
-    "c/1",
-    "c/2",
-  ]);
-  const verified = { files: 1, mismatches: [] };
-  assertEquals(await verifyAdoptedZip(store, "a"), verified);
-  await adoptZip(store, "a", { overwrite: true });
-  assertEquals(await verifyAdoptedZip(store, "a"), verified);
-  assertEquals((await zarr.get(await open(store))).data, expected);
 });

@@ -363,19 +363,6 @@ Deno.test("ZipStore finds the folder of the node", async () => {
   }
 });
 
-Deno.test("ZipStore reads entries with ./ before their names, as bsdtar writes them", async () => {
-  const names = ["./", "./zarr.json", "././c/", "././c/0"];
-  const content = CONTENT;
-  const archive = makeArchive(
-    names.map((name) => ({ name, content, localExtra: 4 })),
-  );
-  const store = new ZipStore(inMemory(archive), KEY);
-  assertEquals(await Array.fromAsync(store.list()), ["/zarr.json", "/c/0"]);
-  assertEquals(await store.get("/c/0"), CONTENT);
-  const { entries, folder, unnamed } = await store.describe();
-  assertEquals([entries, folder, unnamed], [2, "", 0]);
-});
-
 Deno.test("ZipStore decodes names as other programs do", async () => {
   const named = (bytes: number[], flags: number) => {
     const text = String.fromCharCode(...bytes.map((_, i) => 97 + i));
