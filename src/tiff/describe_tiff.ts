@@ -168,11 +168,12 @@ function describePage(
     shape: [],
     tileShape: [],
   };
-  const dataType = attempt(() => dataTypeOf(tags));
+  const dataType = attempt(() => dataTypeOf(tags, file.isLittleEndian));
   const codecs = attempt(() =>
     codecsOf(tags, dataType!, file.isLittleEndian, shape)
   );
-  const bits = packedBits(tags) ?? coreDataType(dataType ?? "")?.bits;
+  const bits = packedBits(tags, file.isLittleEndian) ??
+    coreDataType(dataType ?? "")?.bits;
   const tiles = attempt(() => pageTilesOf(tags, shape, bits!, file));
   const description = tags.text("description");
   const gdalMetadata = tags.text("gdalMetadata");

@@ -260,7 +260,7 @@ const DATA_TYPES =
  *
  * @throws {PageProblem} If Zarr has none for it.
  */
-export function dataTypeOf(tags: PageTags): string {
+export function dataTypeOf(tags: PageTags, isLittleEndian: boolean): string {
   const bits = tags.same("bitsPerSample", 1);
   const format = tags.same("sampleFormat", 1);
   if (bits === undefined || format === undefined) {
@@ -272,7 +272,7 @@ export function dataTypeOf(tags: PageTags): string {
       }: store them in files of their own`,
     );
   }
-  const packed = packedBits(tags);
+  const packed = packedBits(tags, isLittleEndian);
   if (packed !== undefined) {
     return packed < 8 ? "uint8" : packed < 16 ? "uint16" : "uint32";
   }
@@ -289,12 +289,16 @@ export function dataTypeOf(tags: PageTags): string {
 }
 
 /** The number of bits of unsigned integers that lie in rows without gaps; `undefined` for other elements. */
-export function packedBits(tags: PageTags): number | undefined {
+export function packedBits(
+  tags: PageTags,
+  isLittleEndian: boolean,
+): number | undefined {
   const bits = tags.number("bitsPerSample", 1);
   const isUint = KINDS[tags.number("sampleFormat", 1)] === "uint";
-  // Programs read 24 bits in different byte orders.
+  // Programs read 24 bits in different byte orders in big-endian files, and with the highest
+  // bit first in others.
   const isPacked = isUint && Number.isInteger(bits) && bits > 0 && bits < 32 &&
-    bits % 8 !== 0;
+    (bits % 8 !== 0 || bits === 24 && isLittleEndian);
   return isPacked ? bits : undefined;
 }
 
@@ -324,12 +328,13 @@ export function codecsOf(
       `it has colors in YCbCr with fewer elements than pixels: ${CONVERT}`,
     );
   }
+  const bitspersample = packedBits(tags, isLittleEndian);
   const predictor = predictorOf(
     tags,
     dataType,
     axes.at(-1) === "band" ? -2 : -1,
+    bitspersample,
   );
-  const bitspersample = packedBits(tags);
   if (bitspersample !== undefined) {
     const runlen = tileShape.slice(axes.indexOf("x"))
       .reduce((product, n) => product * n, 1);
@@ -429,6 +434,7 @@ function predictorOf(
   tags: PageTags,
   dataType: string,
   axis: -1 | -2,
+  packed: number | undefined,
 ): NamedConfiguration | undefined {
   const predictor = tags.number("predictor", 1);
   if (predictor === 1) return undefined;
@@ -439,7 +445,7 @@ function predictorOf(
     );
   }
   const configuration = { axis };
-  const isPacked = packedBits(tags) !== undefined;
+  const isPacked = packed !== undefined;
   if (predictor === 2 && !dataType.startsWith("complex") && !isPacked) {
     return { name: "imagecodecs_delta", configuration };
   }
@@ -448,7 +454,7 @@ function predictorOf(
   }
   throw new PageProblem(
     `it has the predictor ${predictor} for elements of ${
-      isPacked ? `${packedBits(tags)} bits` : dataType
+      isPacked ? `${packed} bits` : dataType
     }, for which there is no codec: ${CONVERT}`,
   );
 }

@@ -462,13 +462,6 @@ def refusals():
             refused=pattern,
         )
 
-    one(
-        "24-bit-gdal",
-        lambda path: by_gdal(nbits=24)(path, elements((40, 48), "uint32") & 0xFFFFFF),
-        2,
-        lambda path: None,
-        refused="elements of 24 bits (SampleFormat 1), for which Zarr has no data type: convert the file, such as by gdal_translate -ot UInt32 -co NBITS=32",
-    )
     write("lzma", "compressed by LZMA", compression="lzma")
     write("jpeg2000", "compressed by JPEG 2000", compression="jpeg2000")
     write("wrong-rank", "where an array of it has the dimensions", rank=3)
@@ -500,7 +493,7 @@ def bits():
     bilevel = elements((40, 45), "uint8") > 7
     for compression in [None, "lzw", "zlib", "packbits"]:
         one(f"mask-{compression}", lambda path: tifffile.imwrite(path, bilevel, metadata=None, compression=compression, rowsperstrip=20), 2, lambda path: read(path).astype("u1"))
-    for count in [1, 2, 4, 7, 9, 12, 15, 17, 20, 31]:
+    for count in [1, 2, 4, 7, 9, 12, 15, 17, 20, 24, 31]:
         dtype = "uint8" if count < 8 else "uint16" if count < 16 else "uint32"
         data = elements((48, 45, 3), dtype) & np.array(2**count - 1, dtype)
         for name, options in {"tiles": dict(tiled=True, blockxsize=16, blockysize=16), "strips": dict(blockysize=7)}.items():

@@ -1,5 +1,5 @@
 /** Strips without compression, which are cut and joined to inner chunks of whole rows. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import * as zarr from "zarrita";
 import { MemoryStore, type StoreKey } from "../../mod.ts";
@@ -204,4 +204,35 @@ Deno.test("adoptTiffs divides tiles as wide as the picture, also the last ones, 
     Array.from({ length: 88 * 16 }, (_, i) => Math.floor(i / 16)),
   );
   assertEquals((await verifyAdopted(store, "")).mismatches, []);
+});
+
+Deno.test("adoptTiffs reads elements of 24 bits of little-endian files, the highest byte first", async () => {
+  const strip = [1, 2, 3, 250, 0, 255]; // As tifffile and GDAL read them.
+  for (const isLittle of [true, false]) {
+    const file = buildTiff({
+      isLittle,
+      start: 14,
+      directories: [{
+        entries: [
+          [256, "short", [2]],
+          [257, "short", [1]],
+          [258, "short", [24]],
+          [273, "short", [8]],
+          [279, "short", [6]],
+        ],
+      }],
+    });
+    file.set(strip, 8);
+    const store = new MemoryStore([["/c/0/0.tif", file]]);
+    if (isLittle) {
+      await adoptTiffs(store, "");
+      assertEquals([...(await readAll(store)).data], [0x010203, 0xfa00ff]);
+    } else {
+      await assertRejects(
+        () => adoptTiffs(store, ""),
+        RangeError,
+        "elements of 24 bits",
+      );
+    }
+  }
 });
