@@ -30,7 +30,7 @@ import {
   withFreshMetadata,
 } from "./verify/consolidated_metadata.ts";
 import { type Finding, MOST_FINDINGS, type Rule } from "./verify/findings.ts";
-import { verify } from "./verify/verify.ts";
+import { unreadableJournals, verify } from "./verify/verify.ts";
 
 /**
  * Repairs an array, or a group with everything in it, as far as no guess is needed:
@@ -224,7 +224,15 @@ async function recoverPlace(
   const canRecover =
     typeof (store as { recover?: unknown }).recover === "function";
   if (!canRecover) return NOTHING;
-  return await recover(store, { path: root.slice(1), dryRun, ...options });
+  const recoverOptions = { path: root.slice(1), ...options };
+  // The verification finds journals that cannot be read. All others are carried out.
+  const journals = await unreadableJournals({ store, root }, options);
+  try {
+    return await recover(store, { ...recoverOptions, dryRun });
+  } catch (error) {
+    if (journals.length === 0) throw error;
+    return NOTHING;
+  }
 }
 
 /** Puts the documents of nodes into the consolidated metadata of their groups. */
@@ -321,6 +329,8 @@ const REASONS: Readonly<Record<Rule, string>> = {
     "the node has no valid document of its own; restore that document, or consolidate the metadata anew",
   "conversion-unfinished":
     'only the conversion knows what is missing; run it again, with the option "resume" unless it is one in place',
+  "journal-unreadable":
+    "only its writer knows what it was to change; remove it once you have looked at the chunk, and write the chunk again",
   "part-missing": PART,
   "part-size": PART,
   "chunk-unfinished":

@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { convert, repair, verify } from "../../jobs.ts";
 import {
   FileSystemStore,
@@ -220,4 +220,24 @@ Deno.test("repair refuses stores that it cannot write, and places without a node
     TypeError,
     'Unknown option "overwrite" of repair; known are "dryRun", "deep"',
   );
+});
+
+Deno.test("verify finds a journal that cannot be read, and repair says what to do and finishes the others", async () => {
+  await inTempDir(async (folder) => {
+    const store = new FileSystemStore(folder);
+    await checksummed(store, SIZE);
+    const journal = `${folder}/c/0/${await journalName("0")}`;
+    // A record of another chunk, as it may come with the files of somebody else.
+    const record = encodeRecord({ action: "delete", chunk: "9", files: ["9"] });
+    await Deno.writeFile(journal, record);
+    await Deno.writeFile(`${folder}/.zarr-parts-tmp-1`, new Uint8Array(9));
+    const { findings, isSound } = await verify(store);
+    assertEquals(isSound, false);
+    assertEquals(findings.map(({ rule }) => rule), ["journal-unreadable"]);
+    assertStringIncludes(findings[0]!.message, journal);
+    const { unrepaired } = await repair(store);
+    assertEquals(unrepaired.map(({ finding }) => finding), findings);
+    assertStringIncludes(unrepaired[0]!.reason, "remove it");
+    assertEquals(await Deno.readFile(journal), record);
+  });
 });

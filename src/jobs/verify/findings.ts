@@ -25,6 +25,8 @@ import { GLOBS } from "../../hierarchy/mod.ts";
  * - `consolidated-metadata-differs`: consolidated metadata of a group that is not what
  *   the node's own document says, or describes a node without a document
  * - `conversion-unfinished`: the file of a conversion that was not finished
+ * - `journal-unreadable`: the record of a write of several objects that cannot be read, so that
+ *   the chunk cannot be written any more
  * - `part-missing`, `part-size`: a part that is absent, or has another length than its size
  * - `chunk-unfinished`: a chunk whose writer was killed, or that is being written
  * - `chunk-size`: an uncompressed chunk of a wrong length, or a shard shorter than its index
@@ -67,6 +69,7 @@ export type Rule =
   | "v2-metadata"
   | "consolidated-metadata-differs"
   | "conversion-unfinished"
+  | "journal-unreadable"
   | "part-missing"
   | "part-size"
   | "chunk-unfinished"
@@ -123,6 +126,7 @@ const SEVERITIES: Readonly<Record<Rule, Finding["severity"]>> = {
   "v2-metadata": "warning",
   "consolidated-metadata-differs": "warning",
   "conversion-unfinished": "error",
+  "journal-unreadable": "error",
   "part-missing": "error",
   "part-size": "error",
   "chunk-unfinished": "error",

@@ -16,6 +16,7 @@ import {
 import { rejectOnAbort, runConcurrently } from "../../runtime/mod.ts";
 import {
   readSize,
+  recover,
   type Store,
   type StoreKey,
   type StoreOptions,
@@ -155,6 +156,14 @@ export async function verify(
   const findings = new Findings(options);
   if (store instanceof ZipStore) await verifyArchive(store, findings, options);
   const { arrays, otherValues } = await verifyNodes(place, findings, options);
+  if (share === undefined || share.index === 0) {
+    const { signal } = options;
+    const journals = await unreadableJournals(place, signal ? { signal } : {});
+    for (const message of journals) {
+      const key = documentKey(place, "");
+      findings.add(finding("journal-unreadable", key, message));
+    }
+  }
   const verifyAll = (decoding?: ChunkDecoding) =>
     verifyChunks(arrays, findings, options, decoding);
   const chunks = options.deep
@@ -175,6 +184,24 @@ export async function verify(
       .length,
     otherValues,
   };
+}
+
+/** The messages about journals at a place that cannot be read; none in stores without journals. */
+export async function unreadableJournals(
+  { store, root }: Place,
+  options: StoreOptions,
+): Promise<string[]> {
+  if (typeof (store as { recover?: unknown }).recover !== "function") return [];
+  try {
+    await recover(store, { path: root.slice(1), dryRun: true, ...options });
+    return [];
+  } catch (error) {
+    options.signal?.throwIfAborted();
+    const errors = error instanceof AggregateError ? error.errors : [error];
+    const messages = errors.map(messageOf);
+    if (messages.every((text) => text.includes("journal"))) return messages;
+    throw error;
+  }
 }
 
 /** Verifies the documents, opens the arrays, and lists the store if it can. */
