@@ -92,12 +92,12 @@ export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
         }`,
       );
     }
-    const [one, two] = [1, 2, 3].map((count) => this.#checkKeys(count));
-    this.#leastRank = leastRank(format, this.#tokens);
-    const { length } = this.#tokens.placeholders;
-    const more = two! - one!;
-    this.#runs = { least: one! + more * (this.#leastRank - length), more };
-    this.encode(new Array(this.#leastRank).fill(0)); // The first numbers fit.
+    const least = this.#leastRank = leastRank(format, this.#tokens);
+    const ranks = hasRest(this.#tokens)
+      ? [least, least + 1, least + 2].filter((rank) => rank <= MOST_DIMENSIONS)
+      : [least];
+    const [one, two = Infinity] = ranks.map((rank) => this.#checkKeys(rank));
+    this.#runs = { least: one!, more: two - one! };
   }
 
   /**
@@ -202,18 +202,17 @@ export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
     );
   }
 
-  /** Checks keys with a number of dimensions at `{*}`, and returns their number of runs of digits. */
-  #checkKeys(count: number): number {
-    const { format, separator = "" } = this;
-    const tokens = expand(this.#tokens, separator, count);
-    const shared = ambiguousPlaceholder(tokens);
+  /** Checks the keys of arrays of one rank, and returns their number of runs of digits. */
+  #checkKeys(rank: number): number {
+    const { format } = this;
+    const shared = ambiguousField(this.#layoutFor(rank));
     if (shared !== undefined) {
       throw invalid(
         format,
-        `could give two chunks one key, since ${shared} follows other digits directly; expected a character other than a digit before it, or widths such as "{0:04}"`,
+        `could give two chunks one key, since ${shared.text} follows other digits directly; expected a character other than a digit before it, or widths such as "{0:04}"`,
       );
     }
-    const key = keyOfZeros(tokens);
+    const key = this.encode(new Array(rank).fill(0)); // The first numbers fit.
     const problem = chunkKeyProblem(key);
     if (problem === undefined) return countRuns(key);
     throw invalid(
@@ -336,37 +335,24 @@ function expand(
   };
 }
 
-/** Returns the key of an expanded format where all coordinates are 0. */
-function keyOfZeros({ texts, placeholders }: Tokens): string {
-  return placeholders.reduce(
-    (key, { first, width }, i) =>
-      key + String(first).padStart(width, "0") + texts[i + 1],
-    texts[0]!,
-  );
-}
-
 /**
- * Returns the placeholder by which two chunks could share a key of an expanded format, or
- * `undefined`. The digits of numbers that stand side by side are told apart by their widths,
- * of which at most one may be missing.
+ * Returns the field by which two chunks could share a key, or `undefined`. The digits of
+ * numbers that stand side by side are distinguished by their widths, of which at most one
+ * may be missing.
  */
-function ambiguousPlaceholder(
-  { texts, placeholders }: Tokens,
-): string | undefined {
-  let unpadded = 0; // The number of placeholders without a width that stand side by side.
-  return placeholders.find(({ width }, i) => {
+function ambiguousField({ texts, fields }: Layout): Field | undefined {
+  let unpadded = 0; // The number of fields without a width that stand side by side.
+  return fields.find(({ width }, i) => {
     const between = i === 0 ? "/" : texts[i]!;
     if (between !== "") unpadded = 0;
     if (width === 0) unpadded++;
     return /^[0-9]+$/.test(between) || unpadded > 1;
-  })?.text;
+  });
 }
 
 /** The digits of one coordinate in keys. */
-interface Field extends Pick<Placeholder, "first" | "step" | "text"> {
+interface Field extends Omit<Placeholder, "index"> {
   readonly dimension: number;
-  /** The least number of digits, from 1. */
-  readonly width: number;
   /** Whether the number has exactly `width` digits, since it stands beside another. */
   readonly isFixed: boolean;
 }
@@ -403,15 +389,12 @@ function layoutOf(
   }
   const { dimensions, others } = dimensionsOf(format, tokens, rank);
   const { texts, placeholders } = expand(tokens, separator, others.length);
-  const fields = placeholders.map(({ text, first, step, width }, i) => ({
+  const fields = placeholders.map(({ index: _, ...placeholder }, i) => ({
+    ...placeholder,
     dimension: dimensions[i]!,
-    first,
-    step,
-    width: width || 1,
-    isFixed: width > 0 &&
+    isFixed: placeholder.width > 0 &&
       (i > 0 && texts[i] === "" ||
         i < placeholders.length - 1 && texts[i + 1] === ""),
-    text,
   }));
   const pattern = fields.map(({ width, isFixed }, i) =>
     `([0-9]${isFixed ? `{${width}}` : "+"})${escape(texts[i + 1]!)}`
