@@ -140,21 +140,16 @@ export function mapKeys<S extends Store>(
   const { targets, sources } = table;
   const below = backendOf(store);
   const view = viewBackend(below, {
-    placeToRead(key) {
+    placeOf(key, _, isChange) {
       const target = targets.get(key);
       const isHidden = target === undefined && !showTargets && sources.has(key);
-      return isHidden ? undefined : { backend: below, key: target ?? key };
-    },
-    placeToChange(key) {
-      const target = targets.get(key);
-      if (target === undefined && !showTargets && sources.has(key)) {
-        throw new RangeError(
-          `Key ${describe(key)} is not shown, since ${
-            describe(sources.get(key))
-          } is mapped to it: change that key instead`,
-        );
-      }
-      return { backend: below, key: target ?? key };
+      if (!isHidden) return { backend: below, key: target ?? key };
+      if (!isChange) return undefined;
+      throw new RangeError(
+        `Key ${describe(key)} is not shown, since ${
+          describe(sources.get(key))
+        } is mapped to it: change that key instead`,
+      );
     },
     list: (prefix, options) =>
       listMapped(below, table, showTargets, prefix, options),

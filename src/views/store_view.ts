@@ -74,14 +74,13 @@ export class StoreView implements View {
         task(computedValues((key) => this.readDocument(key, options))),
     };
     this.backend = viewBackend(below, {
-      placeToRead: (key, options) =>
-        isAnyDocument(key)
-          ? { backend: documents, key }
-          : this.placeOf(key, options),
-      placeToChange: (key, options) =>
-        isDocument(key)
-          ? { backend: documents, key }
-          : this.placeToChange(key, options),
+      placeOf: (key, options, isChange) => {
+        const isComputed = isChange ? isDocument(key) : isAnyDocument(key);
+        if (isComputed) return { backend: documents, key };
+        return isChange
+          ? this.#placeToChange(key, options)
+          : this.placeOf(key, options);
+      },
       list: (prefix, options) => this.#list(prefix, options),
     });
   }
@@ -111,7 +110,7 @@ export class StoreView implements View {
   }
 
   /** Finds the place to change a value at that is no `zarr.json`, and refuses keys that are not shown. */
-  async placeToChange(
+  async #placeToChange(
     key: StoreKey,
     options?: StoreOptions,
   ): Promise<Place> {

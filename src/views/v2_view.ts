@@ -111,13 +111,11 @@ export function v2View<S extends Store>(
     toStored: (_, bytes) => Promise.resolve(bytes),
     assertChangeable: (key, options) => assertChangeable(store, key, options),
   });
-  const placeOf = (key: StoreKey) => ({
-    backend: isAnyDocument(key) ? documents : below,
-    key,
-  });
   const view = viewBackend(below, {
-    placeToRead: placeOf,
-    placeToChange: placeOf,
+    placeOf: (key) => ({
+      backend: isAnyDocument(key) ? documents : below,
+      key,
+    }),
     list: (prefix, options) => list(store, below, prefix, options),
   });
   const toString = () => `v2View(${describeStore(store)})`;

@@ -21,12 +21,17 @@ type FoundPlace = Place | undefined | Promise<Place | undefined>;
 
 /** Where a view finds its values. */
 export interface ViewPlaces {
-  placeToRead(key: StoreKey, options: StoreOptions | undefined): FoundPlace;
-  /** Throws for a key that cannot be changed. */
-  placeToChange(
+  /**
+   * Returns the place of a value; `undefined` for a key that has no value in the view.
+   *
+   * @param isChange Whether the value is to be changed. Throws then for a key that cannot be
+   * changed.
+   */
+  placeOf(
     key: StoreKey,
     options: StoreOptions | undefined,
-  ): Place | Promise<Place>;
+    isChange: boolean,
+  ): FoundPlace;
   list(
     prefix: StoreKey,
     options: StoreOptions | undefined,
@@ -38,22 +43,23 @@ export interface ViewPlaces {
  * the one below can. Values that are read or changed together must be in one backend.
  */
 export function viewBackend(below: Backend, places: ViewPlaces): Backend {
+  const find = (
+    keys: readonly StoreKey[],
+    options: ChangeOptions | undefined,
+    isChange: boolean,
+  ) =>
+    findPlaces(
+      keys,
+      (key) => places.placeOf(key, options, isChange),
+      options,
+    );
   const toChange = async (
     keys: readonly StoreKey[],
     options: ChangeOptions | undefined,
-  ) =>
-    (await findPlaces(
-      keys,
-      (key) => places.placeToChange(key, options),
-      options,
-    ))!;
+  ) => (await find(keys, options, true))!;
   return {
     async read(keys, task, options) {
-      const found = await findPlaces(
-        keys,
-        (key) => places.placeToRead(key, options),
-        options,
-      );
+      const found = await find(keys, options, false);
       if (found === undefined) return await task(NOTHING);
       return await found.backend.read(
         found.keys,
@@ -63,7 +69,7 @@ export function viewBackend(below: Backend, places: ViewPlaces): Backend {
     },
     ...below.readOf && {
       async readOf(version, key, range, options) {
-        const place = await places.placeToRead(key, options);
+        const place = await places.placeOf(key, options, false);
         const { backend, key: keyBelow } = place ?? {};
         return await backend?.readOf?.(version, keyBelow!, range, options);
       },
