@@ -32,7 +32,6 @@ export {
   type ParsedArray,
   type ShardLevel,
   shardOf,
-  type UnsizedPart,
   unsizedPart,
 } from "./parsed_array.ts";
 export { resolveParts } from "./part_notation.ts";

@@ -7,13 +7,8 @@ export {
 } from "./map_keys.ts";
 export { isTranslated, PLAIN, PLAIN_KEYS, plainView } from "./plain_view.ts";
 export { type PlainStore, StoreView } from "./store_view.ts";
+export { gridCoordinates, PlainArray, splitPlainKey } from "./plain_array.ts";
 export {
-  gridCoordinates,
-  isPlainKey,
-  outsideGrid,
-  PlainArray,
-  splitPlainKey,
-  type TranslatedArray,
   type TranslatedArrays,
   type Translation,
 } from "./translated_arrays.ts";

@@ -11,13 +11,8 @@ import {
   type StoreOptions,
 } from "../stores/mod.ts";
 import { documentBackend } from "./document_backend.ts";
-import {
-  outsideGrid,
-  splitPlainKey,
-  type TranslatedArray,
-  TranslatedArrays,
-  type Translation,
-} from "./translated_arrays.ts";
+import { outsideGrid, type PlainArray, splitPlainKey } from "./plain_array.ts";
+import { TranslatedArrays, type Translation } from "./translated_arrays.ts";
 import { computedValues, type Place, viewBackend } from "./view_backend.ts";
 import {
   isAnyDocument,
@@ -104,7 +99,7 @@ export class StoreView implements View {
     options?.signal?.throwIfAborted();
     const parts = splitPlainKey(key);
     const array = parts && this.arrays.at(parts.root);
-    const placeIn = (array: TranslatedArray | undefined) =>
+    const placeIn = (array: PlainArray | undefined) =>
       array ? array.placeOf(parts!.plainKey) : { backend: this.#below, key };
     return array instanceof Promise ? array.then(placeIn) : placeIn(array);
   }
@@ -191,8 +186,8 @@ export class StoreView implements View {
   async #arraysWithin(
     prefix: StoreKey,
     options: StoreOptions | undefined,
-  ): Promise<TranslatedArray[]> {
-    const found: TranslatedArray[] = [];
+  ): Promise<PlainArray[]> {
+    const found: PlainArray[] = [];
     for (const root of foldersOf(prefix)) {
       const array = await this.#arrayAt(root);
       if (array !== undefined) return [array]; // Arrays hold no nodes.
@@ -209,7 +204,7 @@ export class StoreView implements View {
    * Returns the translated array at a root. An array with metadata that is not
    * understood is listed as it is stored.
    */
-  async #arrayAt(root: string): Promise<TranslatedArray | undefined> {
+  async #arrayAt(root: string): Promise<PlainArray | undefined> {
     try {
       return await this.arrays.at(root);
     } catch (error) {

@@ -1,23 +1,9 @@
-import {
-  chunksOf,
-  type ParsedArray,
-  readDocument,
-  shardFormOf,
-} from "../arrays/mod.ts";
-import { describe, inDocument } from "../errors/mod.ts";
+import { readDocument } from "../arrays/mod.ts";
+import { inDocument } from "../errors/mod.ts";
 import { parseZarrJson } from "../metadata/mod.ts";
 import { copyBytes, isSameBytes } from "../runtime/mod.ts";
-import type { ShardForm } from "../shards/mod.ts";
-import {
-  assertStoreKey,
-  type Backend,
-  backendOf,
-  describeStore,
-  type Store,
-  type StoreKey,
-  type StoreOptions,
-} from "../stores/mod.ts";
-import type { Place } from "./view_backend.ts";
+import { describeStore, type Store, type StoreKey } from "../stores/mod.ts";
+import type { PlainArray } from "./plain_array.ts";
 
 /** How a view changes nodes: their documents, and the places of their chunks. */
 export interface Translation {
@@ -47,24 +33,7 @@ export interface Translation {
     store: Store,
     root: string,
     document: unknown,
-  ): TranslatedArray | undefined;
-}
-
-/** An array whose chunks have other places than a view shows. */
-export interface TranslatedArray {
-  /** The prefix of the array's keys, without a last `/`. */
-  readonly root: string;
-  /** The number of chunks that the view shows along each dimension. */
-  readonly gridShape: readonly number[];
-  /**
-   * Returns where a chunk is stored, by its key in the view relative to the array;
-   * `undefined` for a key outside the chunk grid.
-   */
-  placeOf(plainKey: string): Place | undefined;
-  /** Drops all cached data about chunks, which others may have changed. */
-  refresh?(): void;
-  /** Lists the keys of all values that the view shows in the array. */
-  list(options: StoreOptions | undefined): AsyncIterable<StoreKey>;
+  ): PlainArray | undefined;
 }
 
 /** What a store has at a root, as it was read last. */
@@ -72,10 +41,10 @@ interface CachedNode {
   /** The document; `undefined` while it is read for the first time. */
   bytes?: Uint8Array;
   /** The array of the document; `undefined` for a node that is shown as it is stored. */
-  array?: TranslatedArray | undefined;
+  array?: PlainArray | undefined;
   /** Whether `array` belongs to `bytes`. */
   isOpened: boolean;
-  opening?: Promise<TranslatedArray | undefined> | undefined;
+  opening?: Promise<PlainArray | undefined> | undefined;
   /** Whether the document was read through the view since the array was opened the last time. */
   isRead: boolean;
 }
@@ -101,7 +70,7 @@ export class TranslatedArrays {
    */
   at(
     root: string,
-  ): TranslatedArray | undefined | Promise<TranslatedArray | undefined> {
+  ): PlainArray | undefined | Promise<PlainArray | undefined> {
     const node = this.#nodes.get(root);
     if (node?.isOpened) return node.array;
     return node?.opening ?? this.#open(root);
@@ -133,7 +102,7 @@ export class TranslatedArrays {
   cacheDocument(root: string, bytes: Uint8Array): void {
     const isSame = this.#take(root, bytes);
     const node = this.#nodes.get(root)!;
-    if (isSame) node.array?.refresh?.();
+    if (isSame) node.array?.refresh();
     node.isRead = true;
   }
 
@@ -148,7 +117,7 @@ export class TranslatedArrays {
   }
 
   /** Reads an array's document again, and returns the array as it is now. */
-  async reload(root: string): Promise<TranslatedArray | undefined> {
+  async reload(root: string): Promise<PlainArray | undefined> {
     const changes = this.#changes;
     const bytes = await readDocument(this.#store, documentOf(root));
     if (this.#changes === changes) {
@@ -182,7 +151,7 @@ export class TranslatedArrays {
   }
 
   /** Opens an array, for all callers that wait for it. */
-  #open(root: string): Promise<TranslatedArray | undefined> {
+  #open(root: string): Promise<PlainArray | undefined> {
     const node: CachedNode = this.#nodes.get(root) ??
       { isOpened: false, isRead: false };
     this.#nodes.set(root, node);
@@ -210,116 +179,4 @@ export class TranslatedArrays {
 
 function documentOf(root: string): StoreKey {
   return `${root}/zarr.json` as StoreKey;
-}
-
-/** A chunk key of the `default` encoding with the separator `/`. */
-const PLAIN_KEY = /^c(?:\/(?:0|[1-9]\d*))*$/;
-
-/** Splits the key of a chunk in a view; returns `undefined` for other keys. */
-export function splitPlainKey(
-  key: StoreKey,
-): { root: string; plainKey: string } | undefined {
-  const end = key.lastIndexOf("/c");
-  if (end < 0) return undefined;
-  const plainKey = key.slice(end + 1);
-  return PLAIN_KEY.test(plainKey)
-    ? { root: key.slice(0, end), plainKey }
-    : undefined;
-}
-
-/** Whether a key, relative to its array, is that of a chunk in a view. */
-export function isPlainKey(key: string): boolean {
-  return splitPlainKey(`/${key}`)?.root === "";
-}
-
-/** The coordinates in the key of a chunk, as {@linkcode splitPlainKey} gives it; `undefined` for a key outside the chunk grid. */
-export function gridCoordinates(
-  plainKey: string,
-  gridShape: readonly number[],
-): number[] | undefined {
-  const names = plainKey.split("/");
-  const rank = names.length - 1; // The first name is "c".
-  if (rank !== gridShape.length) return undefined;
-  const coordinates = new Array<number>(rank);
-  for (let i = 0; i < rank; i++) {
-    const coordinate = Number(names[i + 1]);
-    if (coordinate >= gridShape[i]!) return undefined;
-    coordinates[i] = coordinate;
-  }
-  return coordinates;
-}
-
-/** An error for the change of a chunk whose key is outside the chunk grid. */
-export function outsideGrid(
-  plainKey: string,
-  { root, gridShape }: TranslatedArray,
-): RangeError {
-  return new RangeError(
-    `Key ${
-      describe(`${root}/${plainKey}`)
-    } is outside the chunk grid of its array, whose shape is ${
-      describe(gridShape)
-    }`,
-  );
-}
-
-/** Shows an array with other keys or with parts under `default` keys and without parts. */
-export class PlainArray implements TranslatedArray {
-  readonly root: string;
-  readonly array: ParsedArray;
-  /** The backend of whole chunks. */
-  readonly backend: Backend;
-
-  /** @param store The store that holds the array. */
-  constructor(store: Store, root: string, array: ParsedArray) {
-    this.root = root;
-    this.array = array;
-    this.backend = chunksOf(backendOf(store), root, array);
-  }
-
-  /** How shards are stored; `undefined` for an array without shards. */
-  get shards(): ShardForm | undefined {
-    return shardFormOf(this.array);
-  }
-
-  get gridShape(): readonly number[] {
-    return this.array.gridShape;
-  }
-
-  placeOf(plainKey: string): Place | undefined {
-    const coordinates = gridCoordinates(plainKey, this.gridShape);
-    return coordinates && this.at(coordinates);
-  }
-
-  /** Returns the place of a chunk. */
-  at(coordinates: readonly number[]): Place {
-    return { backend: this.backend, key: this.keyOf(coordinates) };
-  }
-
-  /** The key that a chunk is stored under. */
-  keyOf(coordinates: readonly number[]): StoreKey {
-    const key = `${this.root}/${this.array.keys.encode(coordinates)}`;
-    assertStoreKey(key); // Registered encodings may return any text.
-    return key as StoreKey;
-  }
-
-  async *list(options: StoreOptions | undefined): AsyncGenerator<StoreKey> {
-    const root: StoreKey = `${this.root as StoreKey}/`;
-    for await (const found of this.find(options)) {
-      if (typeof found !== "string") {
-        yield `${root}${["c", ...found].join("/")}`;
-      } // A chunk of the view hides any other value under its key.
-      else if (!isPlainKey(found.slice(root.length))) yield found;
-    }
-  }
-
-  /** Lists the coordinates of stored chunks, and the keys of all other values. */
-  async *find(
-    options: StoreOptions | undefined,
-  ): AsyncGenerator<number[] | StoreKey> {
-    const root: StoreKey = `${this.root as StoreKey}/`;
-    for await (const key of this.backend.list!(root, options)) {
-      yield this.array.coordinatesOf(key.slice(root.length)) ?? key;
-    }
-  }
 }

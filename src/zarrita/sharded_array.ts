@@ -12,16 +12,10 @@ import {
   backendOf,
   type ByteRange,
   type Store,
-  type StoreKey,
   type StoreOptions,
   toStream,
 } from "../stores/mod.ts";
-import {
-  gridCoordinates,
-  isPlainKey,
-  type Place,
-  PlainArray,
-} from "../views/mod.ts";
+import { gridCoordinates, type Place, PlainArray } from "../views/mod.ts";
 
 /** A sharded array, shown as an array of its innermost chunks. */
 export class ShardedArray extends PlainArray {
@@ -50,26 +44,20 @@ export class ShardedArray extends PlainArray {
     return { backend: innerChunkBackend(this.chunks, coordinates), key };
   }
 
-  refresh(): void {
+  override refresh(): void {
     this.chunks.shards!.reader.clear();
   }
 
-  override async *list(
+  protected override async *shownChunks(
+    shard: readonly number[],
     options: StoreOptions | undefined,
-  ): AsyncGenerator<StoreKey> {
-    const root: StoreKey = `${this.root as StoreKey}/`;
-    for await (const found of this.find(options)) {
-      if (typeof found === "string") {
-        if (!isPlainKey(found.slice(root.length))) yield found;
-        continue;
-      }
-      const paths = this.chunks.shards!.reader
-        .list(this.keyOf(found), options);
-      for await (const path of paths) {
-        const coordinates = this.#coordinates(found, path);
-        // Shards may extend past the edge of the array.
-        const isShown = coordinates.every((c, i) => c < this.gridShape[i]!);
-        if (isShown) yield `${root}${["c", ...coordinates].join("/")}`;
+  ): AsyncGenerator<readonly number[]> {
+    const { reader } = this.chunks.shards!;
+    for await (const path of reader.list(this.keyOf(shard), options)) {
+      const coordinates = this.#coordinates(shard, path);
+      // Shards may extend past the edge of the array.
+      if (coordinates.every((c, i) => c < this.gridShape[i]!)) {
+        yield coordinates;
       }
     }
   }
