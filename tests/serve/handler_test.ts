@@ -64,117 +64,24 @@ Deno.test("createHandler sends all headers of a value", async () => {
   assertEquals(get.errors, []);
 });
 
-/** Requests for the chunk, the status of the answer, and the first and last byte of its body. */
-const RANGES: [range: string, status: number, first?: number, last?: number][] =
-  [
-    ["bytes=0-0", 206, 0, 0],
-    ["bytes=0-999", 206, 0, 999],
-    ["bytes=0-1000", 206, 0, 999],
-    ["bytes=63-64", 206, 63, 64],
-    ["bytes=963-964", 206, 963, 964],
-    ["bytes=62-965", 206, 62, 965],
-    ["bytes=999-", 206, 999, 999],
-    ["bytes=1000-", 416],
-    ["bytes=1000-1000", 416],
-    ["bytes=-1", 206, 999, 999],
-    ["bytes=-36", 206, 964, 999],
-    ["bytes=-37", 206, 963, 999],
-    ["bytes=-937", 206, 63, 999],
-    ["bytes=-1000", 206, 0, 999],
-    ["bytes=-1001", 206, 0, 999],
-    ["bytes=-0", 416],
-    ["bytes=00-007", 206, 0, 7],
-    ["BYTES=1-2", 206, 1, 2],
-    ["bytes= 1-2 ,", 206, 1, 2],
-    ["bytes=9007199254740991-", 416],
-    ["bytes=99999999999999999999-99999999999999999999", 416],
-    ["bytes=1-99999999999999999999", 206, 1, 999],
-    ["bytes=-99999999999999999999", 206, 0, 999],
-    // Malformed, in another unit, or several: the whole value.
-    ["bytes=2-1", 200, 0, 999],
-    ["bytes=99999999999999999999-9", 200, 0, 999],
-    ["bytes=-", 200, 0, 999],
-    ["bytes=", 200, 0, 999],
-    ["bytes", 200, 0, 999],
-    ["bytes=a-b", 200, 0, 999],
-    ["bytes=1", 200, 0, 999],
-    ["bytes=--1", 200, 0, 999],
-    ["bytes=+1-2", 200, 0, 999],
-    ["bytes=1-2-3", 200, 0, 999],
-    ["bytes=0x1-2", 200, 0, 999],
-    ["items=1-2", 200, 0, 999],
-    ["bytes=0-1,3-4", 200, 0, 999],
-    ["bytes=-1,-2", 200, 0, 999],
-  ];
+/** Spellings of ranges that the oracle does not know, and the first and last byte that is sent. */
+const RANGES: [range: string, first: number, last: number][] = [
+  ["BYTES=1-2", 1, 2],
+  ["bytes= 1-2 ,", 1, 2],
+  ["bytes=62-965", 62, 965],
+  ["bytes=--1", 0, 999],
+  ["bytes=+1-2", 0, 999],
+  ["bytes=0x1-2", 0, 999],
+  ["bytes=-1,-2", 0, 999],
+];
 
-Deno.test("createHandler answers a Range, known versions or not", async () => {
-  const store = await storeInParts();
-  for (const seconds of [0, 30]) {
-    const get = served(store, { keep: { seconds } });
-    for (const [range, status, first, last] of RANGES) {
-      const message = `${range}, kept for ${seconds} seconds`;
-      const response = await get(PATH, { headers: { range } });
-      assertEquals(response.status, status, message);
-      const shown = response.headers.get("content-range");
-      if (status === 416) {
-        assertEquals(shown, "bytes */1000", message);
-        await response.body?.cancel();
-        continue;
-      }
-      const isRange = status === 206;
-      const expected = isRange ? `bytes ${first}-${last}/1000` : null;
-      assertEquals(shown, expected, message);
-      const bytes = await bytesOf(response);
-      assertEquals(bytes, CHUNK.slice(first, last! + 1), message);
-    }
-  }
-});
-
-Deno.test("createHandler ignores a Range of HEAD", async () => {
+Deno.test("createHandler answers a Range in any spelling", async () => {
   const get = served(await storeInParts());
-  const range = "bytes=0-9";
-  const response = await get(PATH, { method: "HEAD", headers: { range } });
-  assertEquals(response.status, 200);
-  assertEquals(response.headers.get("content-length"), "1000");
-});
-
-Deno.test("createHandler evaluates conditions by the entity tag", async () => {
-  const get = served(await storeInParts());
-  const etag = (await get(PATH, { method: "HEAD" })).headers.get("etag")!;
-  const range = "bytes=0-9";
-  const cases: [Record<string, string>, number][] = [
-    [{ "if-match": etag }, 200],
-    [{ "if-match": "*" }, 200],
-    [{ "if-match": `"x", ${etag}` }, 200],
-    [{ "if-match": '"x"' }, 412],
-    [{ "if-match": `W/${etag}` }, 412],
-    [{ "if-match": "x" }, 412],
-    [{ "if-match": etag, range }, 206],
-    [{ "if-match": '"x"', range }, 412],
-    [{ "if-none-match": etag }, 304],
-    [{ "if-none-match": `W/${etag}` }, 304],
-    [{ "if-none-match": `"x", "y",${etag}` }, 304],
-    [{ "if-none-match": "*" }, 304],
-    [{ "if-none-match": '"x"' }, 200],
-    [{ "if-none-match": '"x"', range }, 206],
-    [{ "if-none-match": etag, range }, 304],
-    [{ "if-match": '"x"', "if-none-match": etag }, 412],
-    [{ "if-range": etag, range }, 206],
-    [{ "if-range": '"x"', range }, 200],
-    [{ "if-range": `W/${etag}`, range }, 200],
-    [{ "if-range": '"x"', range: "bytes=5000-" }, 200],
-    [{ "if-range": etag, range: "bytes=5000-" }, 416],
-    [{ "if-range": "Wed, 01 Jan 2025 00:00:00 GMT", range }, 200],
-  ];
-  for (const [headers, status] of cases) {
-    const response = await get(PATH, { headers });
-    const message = JSON.stringify(headers);
-    assertEquals(response.status, status, message);
-    assertEquals(response.headers.get("etag"), etag, message);
-    const body = await response.bytes();
-    if (status === 200) assertEquals(body, CHUNK, message);
-    if (status === 206) assertEquals(body, CHUNK.slice(0, 10), message);
-    if (status === 304) assertEquals(body.length, 0, message);
+  for (const [range, first, last] of RANGES) {
+    const response = await get(PATH, { headers: { range } });
+    assertEquals(response.status, last === 999 ? 200 : 206, range);
+    const bytes = await bytesOf(response);
+    assertEquals(bytes, CHUNK.slice(first, last + 1), range);
   }
 });
 
