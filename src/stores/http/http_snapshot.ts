@@ -305,7 +305,7 @@ interface Validators {
   readonly etag: string | undefined;
   /** `Last-Modified`, in milliseconds since 1970. */
   readonly modified: number | undefined;
-  /** The length of the value in bytes, if `Content-Range` tells it. */
+  /** The length of the value in bytes, if the response tells it. */
   readonly size: number | undefined;
   /**
    * The time from `Last-Modified` to `Date` in milliseconds, if the server tells both and no
@@ -314,7 +314,8 @@ interface Validators {
   readonly age: number | undefined;
 }
 
-function validatorsOf({ headers, contentRange }: HttpResponse): Validators {
+function validatorsOf(response: HttpResponse): Validators {
+  const { request, headers, contentRange, contentLength } = response;
   const dateOf = (name: string) => {
     const date = Date.parse(headers.get(name) ?? "");
     return Number.isNaN(date) ? undefined : date;
@@ -328,7 +329,10 @@ function validatorsOf({ headers, contentRange }: HttpResponse): Validators {
     etag: headers.get("etag")?.replace(/^W\//, "")
       .replace(/[-;]+(gzip|br|zstd|deflate)"$/, '"'),
     modified,
-    size: contentRange.size,
+    // Some servers answer HEAD with a length of 0, that of the empty body.
+    size: request.method === "HEAD"
+      ? contentLength || undefined
+      : contentRange.size,
     age: generation === undefined && modified !== undefined &&
         served !== undefined
       ? served - modified

@@ -207,9 +207,8 @@ export class PendingObjects implements PendingValues {
     const [first] = keys as [StoreKey];
     const { tags, observe } = new TagNotes();
     const run = async (values: Snapshot) => {
-      const size = await values.size(first);
       // A chunk without its first object has no bytes that a check could keep.
-      if (size !== undefined) await check(knowing(values, first, size));
+      if (await values.size(first) !== undefined) await check(values);
     };
     const alone = { ...options, ...ALONE, name, observe };
     await readSnapshot(bucket.objects, keys, run, alone);
@@ -262,16 +261,6 @@ export class PendingObjects implements PendingValues {
 /** The rules of a snapshot while no other program changes the objects. */
 const ALONE = { isBeingWritten: () => Promise.resolve(false) };
 
-/** A snapshot in which the length of an object is known. */
-function knowing(values: Snapshot, known: StoreKey, size: number): Snapshot {
-  return {
-    size: (key) => key === known ? Promise.resolve(size) : values.size(key),
-    read: (key, range, options) => values.read(key, range, options),
-    stream: (key, range) => values.stream(key, range),
-    version: (key) => values.version(key),
-  };
-}
-
 /** The most runs of a change, which is repeated if another program has changed the objects. */
 const MOST_RUNS = 30;
 /** The time before the second run in milliseconds; doubles with each run up to `LONGEST_PAUSE`. */
@@ -287,12 +276,12 @@ const LONGEST_PAUSE = 1000;
  */
 export async function repeatOnConflict(
   options: StoreOptions | undefined,
-  run: (runs: number) => Promise<void>,
+  run: () => Promise<void>,
 ): Promise<void> {
   for (let runs = 1;; runs++) {
     options?.signal?.throwIfAborted();
     try {
-      return await run(runs);
+      return await run();
     } catch (error) {
       const isRepeated = error instanceof ConflictError && options &&
         runs < MOST_RUNS;

@@ -40,7 +40,7 @@ import {
   completeUpload,
   type PreparedUpload,
   settleUpload,
-  uploadBytes,
+  Upload,
   waitUntil,
 } from "./uploads.ts";
 
@@ -282,16 +282,21 @@ export class Journal {
       );
     }
     const metadata = metadataOf(record.generation, true);
-    const upload = await uploadBytes(requests, key, metadata, bytes);
-    const others = record.others.map((other) =>
-      other === spoilt ? { ...upload, source } : other
-    );
+    const target = { objects: requests, pieceSize: Infinity };
+    const sent = new Upload(target, key, metadata);
     let found: FoundJournal | undefined;
+    let upload: PreparedUpload;
     try {
+      await sent.write(bytes);
+      upload = await sent.prepare();
+      const kept = { ...upload, source };
+      const others = record.others.map((other) =>
+        other === spoilt ? kept : other
+      );
       found = await this.#put({ ...record, others }, { "if-match": etag }) ??
         await findJournal(requests, this.#key, {});
     } catch (error) {
-      await abortUpload(requests, upload).catch(() => {});
+      await sent.abort().catch(() => {});
       throw error;
     }
     const isNamed = isBusy(found) && "others" in found.record &&

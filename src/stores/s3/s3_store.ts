@@ -159,13 +159,8 @@ export class S3Store extends BaseWritableStore {
     options: ValuesOptions = {},
   ): Promise<void> {
     const { name = keys[0]!, signal } = options;
-    const run = async (runs: number) => {
-      const { update, base } = await this.#readToChange(
-        keys,
-        change,
-        options,
-        runs > 1,
-      );
+    const run = async () => {
+      const { update, base } = await this.#readToChange(keys, change, options);
       if (update === "delete") {
         await this.#remove(keys, options, await base());
       } else if (update !== "keep") {
@@ -253,15 +248,12 @@ export class S3Store extends BaseWritableStore {
    * Runs a task that computes a change from the present objects, after the writes of
    * killed programs that are half done.
    *
-   * @param mayAsk Whether the first object is asked for its tag if the task has not read it:
-   * another program may have replaced it alone.
    * @returns The change, and the first object as it was.
    */
   async #readToChange(
     keys: readonly StoreKey[],
     change: (values: Snapshot) => Promise<Update>,
     options: ValuesOptions,
-    mayAsk: boolean,
   ): Promise<{ update: Update; base: () => Promise<ObjectTag> }> {
     const { name = keys[0]! } = options;
     const [first] = keys as [StoreKey];
@@ -282,12 +274,11 @@ export class S3Store extends BaseWritableStore {
     });
     const { tags } = notes;
     const base = async () => {
-      const others = [...tags.values()].filter(({ generation }) => generation);
+      const found = tags.get(first) ??
+        await tagOf(this.#objects, first, options);
       // All objects tell the write that they belong to.
-      const known = tags.get(first) ?? (mayAsk ? undefined : others[0]);
-      const found = known ?? await tagOf(this.#objects, first, options);
-      const isMixed = found !== ABSENT &&
-        others.some(({ tag }) => tag !== found.tag);
+      const isMixed = found !== ABSENT && [...tags.values()]
+        .some(({ generation, tag }) => generation && tag !== found.tag);
       if (isMixed) throw new ConflictError(name);
       return found;
     };

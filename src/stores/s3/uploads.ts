@@ -155,27 +155,6 @@ export class Upload {
   }
 }
 
-/** Sends a value of one piece to an upload. */
-export async function uploadBytes(
-  requests: HttpClient,
-  key: StoreKey,
-  metadata: ExtraHeaders,
-  bytes: Uint8Array,
-): Promise<PreparedUpload> {
-  const upload = new Upload(
-    { objects: requests, pieceSize: Infinity },
-    key,
-    metadata,
-  );
-  try {
-    await upload.write(bytes);
-    return await upload.prepare();
-  } catch (error) {
-    await upload.abort().catch(() => {});
-    throw error;
-  }
-}
-
 /**
  * The state of an upload after its completion was requested, as the bucket tells it.
  *
