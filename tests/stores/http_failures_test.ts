@@ -221,6 +221,13 @@ const FAILING: [
     "the connection failed, after 3 tries",
     { retries: 2 },
   ],
+  [
+    "half a body all the time",
+    [half("1")],
+    2,
+    "the connection failed, after 2 tries",
+    { retries: 1 },
+  ],
   ["a redirect loop", [status("302 Found", "Location: /k")], 21, "GET"],
   [
     "no answer at all",

@@ -90,16 +90,24 @@ Deno.test("HttpStore encodes every name of a key below the base URL", async () =
   }
 });
 
-Deno.test("HttpStore accepts only http and https URLs", () => {
+Deno.test("HttpStore accepts only http and https URLs without password, which it does not show", () => {
   assertThrows(() => new HttpStore("data.zarr"), TypeError);
-  for (const url of ["ftp://h/", "data:text/plain,x", "file:///x", "s3://b"]) {
-    assertThrows(
-      () => new HttpStore(url),
-      RangeError,
-      `Expected an http: or https: URL without password (use a header), found ${
-        new URL(url).protocol
-      }`,
+  for (
+    const [url, found] of [
+      ["ftp://h/", "ftp://h"],
+      ["data:text/plain,x", "data:"],
+      ["file:///x", "file:"],
+      ["s3://b", "s3://b"],
+      ["https://user:secret@example.org/a", "https://example.org"],
+      ["https://user@example.org/a", "https://example.org"],
+    ] as const
+  ) {
+    const { message } = assertThrows(() => new HttpStore(url), RangeError);
+    assertStringIncludes(
+      message,
+      `Expected an http: or https: URL without password (use a header), found ${found}`,
     );
+    assertEquals(/secret|user[:@]/.test(message), false);
   }
 });
 
@@ -224,32 +232,6 @@ Deno.test("HttpStore tells a host without an address from one that refuses, in D
   }
 });
 
-Deno.test("HttpStore names the URL if the connection is lost", async () => {
-  for (const status of ["200 OK", "206 Partial Content"]) {
-    const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-    const url = `http://127.0.0.1:${listener.addr.port}`;
-    const answer = (async () => {
-      using connection = await listener.accept();
-      await connection.read(new Uint8Array(4096));
-      await connection.write(new TextEncoder().encode(
-        `HTTP/1.1 ${status}\r\nContent-Length: 9\r\nContent-Range: bytes 0-8/9\r\n\r\nhalf`,
-      ));
-    })();
-    const store = new HttpStore(url, { retries: 0 });
-    const error = await assertRejects(
-      () =>
-        status === "200 OK"
-          ? store.get("/k")
-          : store.getRange("/k", { offset: 0, length: 9 }),
-      Error,
-      `Cannot GET ${url}/k: the connection failed`,
-    );
-    assertInstanceOf(error.cause, Error);
-    await answer;
-    listener.close();
-  }
-});
-
 Deno.test("HttpStore passes the signal to every request", async () => {
   for (const read of READINGS) {
     const controller = new AbortController();
@@ -315,22 +297,6 @@ Deno.test("HttpStore reads values that the server compresses", async () => {
     value.slice(10, 19),
   );
   await close();
-});
-
-Deno.test("HttpStore rejects a user name and password in the URL, and does not show them", () => {
-  for (
-    const url of [
-      "https://user:secret@example.org/a",
-      "https://user@example.org/a",
-    ]
-  ) {
-    const error = assertThrows(
-      () => new HttpStore(url),
-      RangeError,
-      "Expected an http: or https: URL without password (use a header), found https://example.org",
-    );
-    assertEquals(/secret|user[:@]/.test(error.message), false);
-  }
 });
 
 Deno.test("HttpStore refuses options that are unknown, out of range or of a wrong type", () => {
