@@ -2,6 +2,7 @@ import { type ChunkRows, type Codecs, noteKey } from "../codecs/mod.ts";
 import { DamageError, describe } from "../errors/mod.ts";
 import {
   type ArrayMetadata,
+  codecKind,
   namedCodecs,
   type NamedConfiguration,
 } from "../metadata/mod.ts";
@@ -122,7 +123,7 @@ export class ElementCodecs {
     array: Pick<ArrayMetadata, "data_type" | "fill_value">,
   ): Promise<ElementCodecs> {
     const elementSize = size / count;
-    const ordered = elementSize === 1 ? codecs.map(withoutByteOrder) : codecs;
+    const ordered = elementSize === 1 ? withoutByteOrder(codecs) : codecs;
     const format: ChunkFormat = {
       dataType,
       elementSize,
@@ -481,15 +482,28 @@ async function codecsOf(
   );
 }
 
-/** A codec for elements of one byte, which have no byte order: zarrita reverses four booleans at a time in big endian. */
-function withoutByteOrder(codec: NamedConfiguration): NamedConfiguration {
-  if (codec.name === "bytes") return { name: "bytes" };
-  const { configuration } = codec;
-  if (codec.name !== "sharding_indexed" || !configuration) return codec;
-  const codecs = namedCodecs(
-    configuration.codecs as readonly (string | NamedConfiguration)[],
-  ).map(withoutByteOrder);
-  return { ...codec, configuration: { ...configuration, codecs } };
+/**
+ * Codecs for elements of one byte, which have no byte order: zarrita reverses four booleans at
+ * a time in big endian. Behind a filter, elements may be longer.
+ */
+function withoutByteOrder(
+  codecs: readonly NamedConfiguration[],
+): NamedConfiguration[] {
+  let isOneByte = true;
+  return codecs.map((codec) => {
+    const { name, configuration } = codec;
+    isOneByte &&= name === "transpose" || codecKind(name) !== "array_to_array";
+    if (!isOneByte) return codec;
+    if (name === "bytes") return { name };
+    if (name !== "sharding_indexed" || !configuration) return codec;
+    const inner = namedCodecs(
+      configuration.codecs as readonly (string | NamedConfiguration)[],
+    );
+    return {
+      ...codec,
+      configuration: { ...configuration, codecs: withoutByteOrder(inner) },
+    };
+  });
 }
 
 /**
