@@ -3,7 +3,6 @@ import { takeAll } from "./support/runs.ts";
 
 takeAll();
 
-await import("./adopt/named_files_test.ts");
 await import("./chunk_key_encoding/template_properties_test.ts");
 await import("./cli/adopt_names_test.ts");
 await import("./cli/index_pages_test.ts");
@@ -28,13 +27,11 @@ await import("./tiff/damaged_tiffs_test.ts");
 await import("./tiff/describe_tiff_test.ts");
 await import("./tiff/fit_tiff_test.ts");
 await import("./tiff/strips_test.ts");
-await import("./views/plain_view_listing_test.ts");
 await import("./views/plain_view_test.ts");
 await import("./views/plain_view_writing_test.ts");
 await import("./zarrita/get_sharded_property_test.ts");
 await import("./zarrita/operations_property_test.ts");
 await import("./zip/fit_zip_test.ts");
 await import("./zip/zip_container_test.ts");
-await import("./zip/zip_entries_test.ts");
 await import("./zip/zip_store_changes_test.ts");
 await import("./zip/zip_store_damage_test.ts");
