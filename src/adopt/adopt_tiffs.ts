@@ -385,7 +385,12 @@ export function tiffFormat(
       });
       return {
         arrays: [{ path: "", metadata, shards }],
-        notes: [...notes, ...values.notes, ...notesOnPages(files, overview)],
+        notes: [
+          ...files.flatMap(({ damages }) => damages),
+          ...notes,
+          ...values.notes,
+          ...notesOnPages(files, overview),
+        ],
       };
     },
   };
@@ -471,7 +476,13 @@ export function pyramidFormat(
           ...isNested ? levels.map((_, i) => [`/${i}`, {}] as const) : [],
           ["", joinAttributes(pyramid.attributes, attributes)],
         ]),
-        notes: [...notes, ...placeNotes, ...values.notes, ...pyramid.notes],
+        notes: [
+          ...files.flatMap(({ damages }) => damages),
+          ...notes,
+          ...placeNotes,
+          ...values.notes,
+          ...pyramid.notes,
+        ],
       };
     },
   };

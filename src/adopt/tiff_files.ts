@@ -53,6 +53,8 @@ export interface ReadTiffFile {
   }[];
   /** The note on overviews that are left out, with the reason. */
   readonly notes: readonly string[];
+  /** Notes on pages that are left out, since they are damaged. */
+  readonly damages: readonly string[];
   /** The number of overviews that the file has. */
   readonly overviews: number;
   readonly picture: TiffPicture;
@@ -114,6 +116,7 @@ export async function readTiffFile(
     size,
     levels,
     notes,
+    damages: tiff.notes,
     overviews,
     picture,
     hasSeries,

@@ -15,9 +15,7 @@ export { greatestDivisor, MOST_TILES } from "./page_tiles.ts";
 export { pyramidAttributes } from "./pyramid_attributes.ts";
 export {
   decodeSelection,
-  dimensionsOfTiff,
   encodeSelection,
-  type FilesSelection,
   MOST_OVERVIEWS,
   MOST_PAGES,
   MOST_SERIES,

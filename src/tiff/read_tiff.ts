@@ -2,7 +2,6 @@ import { describe } from "../errors/mod.ts";
 import { isSameList } from "../runtime/mod.ts";
 import {
   readRange,
-  readSize,
   type Store,
   type StoreKey,
   type StoreOptions,
@@ -10,12 +9,7 @@ import {
 import { readPages } from "./describe_tiff.ts";
 import { hasSeries, readSeries, type TiffSeries } from "./ome_axes.ts";
 import type { TiffPage, TiffPlace } from "./tiff_page.ts";
-import {
-  seriesShardOf,
-  shardOf,
-  stacked,
-  type TiffShard,
-} from "./tiff_shard.ts";
+import { seriesShardOf, shardOf, type TiffShard } from "./tiff_shard.ts";
 import { type PageValues, pageValues } from "./value_attributes.ts";
 
 /** The pages of a file that are adopted. */
@@ -162,29 +156,6 @@ export async function readShard(
 ): Promise<TiffShard> {
   const tiff = await readTiff(store, file, selection, storeOptions);
   return tiff.shardOf(selection.overview);
-}
-
-/** The pages of files that are adopted, and their dimensions. */
-export interface FilesSelection extends PageSelection {
-  /** The number of new first dimensions along which each file is one element; `true` for one. */
-  readonly stack?: boolean | number | undefined;
-  /** Whether a series is selected by default, and all overviews of a file, as by `adoptPyramid`. */
-  readonly isPyramid?: boolean | undefined;
-}
-
-/** The names of the dimensions of the array that the pages of a file make; none if there is no such file. */
-export async function dimensionsOfTiff(
-  store: Store,
-  key: StoreKey,
-  { stack = false, isPyramid = false, ...selection }: FilesSelection,
-  options: StoreOptions = {},
-): Promise<readonly string[]> {
-  const size = await readSize(store, key, options);
-  if (size === undefined) return [];
-  const file = { key, size };
-  const tiff = await readTiff(store, file, selection, options, isPyramid);
-  const shard = tiff.shardOf(selection.overview);
-  return stacked(shard, stack).dimensionNames;
 }
 
 /** The number of bits of an encoded selection that hold the page, or the series. */

@@ -8,7 +8,12 @@ import {
 import fc from "fast-check";
 import { DamageError, MemoryStore } from "../../mod.ts";
 import { readTiff } from "../../src/tiff/read_tiff.ts";
-import { adoptPyramid, adoptTiffs, describeTiff } from "../../tiff.ts";
+import {
+  adoptPyramid,
+  adoptTiffs,
+  describeTiff,
+  verifyAdopted,
+} from "../../tiff.ts";
 import { runs } from "../support/runs.ts";
 import { buildTiff, type TiffDirectory, type TiffEntry } from "./build_tiff.ts";
 
@@ -479,7 +484,7 @@ Deno.test("adoptTiffs and adoptPyramid refuse small files that claim to be huge"
   }
 });
 
-Deno.test("readTiff leaves out damaged pages behind a sound one, and notes them", async (t) => {
+Deno.test("adoptTiffs leaves out damaged pages behind a sound one, and notes them", async (t) => {
   const cases: [string, TiffDirectory[], number[], string[]][] = [
     ["none", [page(), page()], [2, 16, 16], []],
     [
@@ -510,12 +515,20 @@ Deno.test("readTiff leaves out damaged pages behind a sound one, and notes them"
   ];
   for (const [name, directories, shape, notes] of cases) {
     await t.step(name, async () => {
-      const bytes = buildTiff({ directories });
+      const bytes = buildTiff({ directories, size: 600 });
       const store = new MemoryStore([["/a.tif", bytes]]);
       const file = { key: "/a.tif", size: bytes.length } as const;
       const tiff = await readTiff(store, file, {}, {});
       assertEquals(tiff.notes, notes);
       assertEquals(tiff.shardOf(undefined).shape, shape);
+      await store.set("/c/0/0/0.tif", bytes);
+      const { report, chunks } = await adoptTiffs(store, "");
+      assertEquals(
+        report.notes.slice(0, notes.length),
+        notes.map((note) => note.replace("/a.tif", "/c/0/0/0.tif")),
+      );
+      assertEquals(chunks.metadata.shape, shape);
+      assertEquals((await verifyAdopted(store, "")).mismatches, []);
       const only = await readTiff(store, file, { page: 0 }, {});
       assertEquals([only.notes, only.shardOf(0).shape], [[], [16, 16]]);
     });
