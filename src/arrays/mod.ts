@@ -1,7 +1,7 @@
 /**
  * Arrays: the metadata of a new one (`compose_metadata.ts`), what metadata says
- * (`parsed_array.ts`, `parse_array.ts`), and the encoded chunks of an opened one by their grid coordinates
- * (`open_array_chunks.ts`, `array_chunks.ts`).
+ * (`parsed_array.ts`, `parse_array.ts`), and the encoded chunks of an opened one by their
+ * grid coordinates (`open_array_chunks.ts`, `array_chunks.ts`).
  */
 export {
   ArrayChunks,

@@ -169,8 +169,8 @@ function assertRoomForChunks(parts: readonly (string | Part)[]): void {
 /**
  * Refuses parts that cannot hold the index of a shard although they should: a part with a
  * size and a key suffix that ends in `.index`, if it does not lie where the index does or
- * has another size, and parts that together are shorter than the index. Any other division is allowed,
- * since `concat-parts` may divide a chunk anywhere.
+ * has another size, and parts that together are shorter than the index. Any other division is
+ * allowed, since `concat-parts` may divide a chunk anywhere.
  *
  * @throws {MetadataError} With the path of the size or of the list of parts.
  */

@@ -358,6 +358,7 @@ const REFUSED: Record<string, Json[]> = {
     { filters: [{ id: "zlib" }, { id: "vlen-utf8" }] },
   ],
   "/filters/0/dtype": [
+    { dtype: "|S4", filters: [{ id: "delta", dtype: "|S4" }] },
     ...["<i4", ">f4", undefined].map((dtype) => ({
       filters: [{ ...DELTA, dtype }],
     })),
