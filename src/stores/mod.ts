@@ -34,15 +34,14 @@ export {
 } from "./describe_store.ts";
 export { canCopyFiles, copyFile, fileStamp } from "./file_system/copy_file.ts";
 export {
-  type FileChanges,
-  fileChangesOf,
+  FileChanges,
   type FolderKey,
+  rootOf,
 } from "./file_system/file_changes.ts";
 export {
   FileSystemStore,
   type FileSystemStoreOptions,
 } from "./file_system/file_system_store.ts";
-export { rootOf } from "./file_system/root.ts";
 export { isAbsence, isDiskFull } from "./file_system/system.ts";
 export { backendOf } from "./foreign_store.ts";
 export type { HttpStoreOptions } from "./http/http_client.ts";

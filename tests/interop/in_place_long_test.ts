@@ -3,10 +3,8 @@ import { assertEquals } from "@std/assert";
 import * as zarr from "zarrita";
 import { convert, convertInPlace, verify } from "../../jobs.ts";
 import { FileSystemStore } from "../../mod.ts";
-import { placeOf } from "../../src/hierarchy/mod.ts";
-import { runInPlace } from "../../src/jobs/in_place/convert_in_place.ts";
 import { registerCodecs, withZarrParts } from "../../zarrita.ts";
-import { DisturbedFiles } from "../jobs/in_place_support.ts";
+import { disturbed } from "../jobs/in_place_support.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { testWith } from "../support/tools.ts";
 import { PYTHON, runScript } from "./python.ts";
@@ -27,11 +25,11 @@ testWith(
           const store = new FileSystemStore(name);
           await convert(new FileSystemStore(DEM), store, from);
           const disturbance = { at, kind: "kill" } as const;
-          const disturbed = new DisturbedFiles(store, disturbance);
-          const options = { ...to, concurrency: 1 };
-          isKilled = await runInPlace(placeOf(store), disturbed.files, options)
-            .then(() => false, () => true);
-          await disturbed.end();
+          const run = await disturbed(
+            () => convertInPlace(store, { ...to, concurrency: 1 }),
+            { disturbance },
+          );
+          isKilled = run.disturbed !== undefined;
         }
       }
       await runScript(python, "read_in_place.py", DEM, states);

@@ -1,5 +1,10 @@
 /** Conversions in place that are refused, and change nothing. */
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import { convert, convertInPlace } from "../../jobs.ts";
 import {
   ChunkKeyError,
@@ -12,16 +17,15 @@ import {
   type Store,
   TemplateChunkKeyEncoding,
 } from "../../mod.ts";
-import { placeOf } from "../../src/hierarchy/mod.ts";
-import { runInPlace } from "../../src/jobs/in_place/convert_in_place.ts";
 import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/convert_in_place.ts";
 import { tiffContainer } from "../../tiff.ts";
+import { FileChanges } from "../../src/stores/mod.ts";
 import { encodeJson, groupMetadata, readJson } from "../support/documents.ts";
 import {
   convertedState,
   createExample,
   createGroup,
-  DisturbedFiles,
+  disturbed,
   memoryFolder,
   stateOf,
 } from "./in_place_support.ts";
@@ -282,168 +286,93 @@ Deno.test("in place, files with several names may get other names", async () => 
   await Deno.remove(folder, { recursive: true });
 });
 
-Deno.test("in place, a second run at the same time is refused", async () => {
-  for (const second of ["in place", "from", "over", "above", "below"]) {
+Deno.test("in place, other work on the node is refused while a run is at work, and after it was killed", async () => {
+  for (const isKilled of [false, true]) {
     const folder = await memoryFolder();
     const store = new FileSystemStore(folder);
     await createGroup(store, INDEX, {});
     const expected = await convertedState(folder, INDEX);
-    const target = await memoryFolder();
-    const tasks: Record<string, () => Promise<unknown>> = {
-      "in place": () => convertInPlace({ store, path: "sub" }, INDEX),
-      above: () => convertInPlace(store, INDEX),
-      below: () => convertInPlace({ store, path: "sub/b" }, { parts: [] }),
-      from: () =>
-        convert({ store, path: "sub" }, new FileSystemStore(target), INDEX),
-      over: () =>
-        convert({ store, path: "a" }, { store, path: "sub" }, {
-          overwrite: true,
-        }),
-    };
-    let count = 0;
-    const { files } = new DisturbedFiles(
-      store,
-      undefined,
-      true,
-      async (_, key) => {
-        if (key === "/sub/.zarr-parts-unfinished.json") return;
-        count++;
-        await assertRejects(tasks[second]!, Error, "", second);
-      },
-    );
-    await runInPlace(placeOf({ store, path: "sub" }), files, INDEX);
+    const target = new FileSystemStore(await memoryFolder());
+    const sub = { store, path: "sub" };
+    let unlock;
+    if (isKilled) {
+      const disturbance = { at: 20, kind: "kill" } as const;
+      await disturbed(() => convertInPlace(sub, INDEX), { disturbance });
+    } else unlock = await FileChanges.of(store)!.lock("/sub");
+    const others: (() => Promise<unknown>)[] = isKilled
+      ? [
+        () => convertInPlace(store, INDEX),
+        () => convertInPlace({ store, path: "sub/b" }, { parts: [] }),
+        () => convert(sub, target, INDEX),
+        () => convert({ store, path: "a" }, sub, { overwrite: true }),
+      ]
+      : [() => convertInPlace(sub, INDEX)];
+    for (const other of others) await assertRejects(other, Error);
+    await unlock?.();
+    await convertInPlace(sub, INDEX);
     await convertInPlace(store, INDEX);
-    assertEquals(await stateOf(folder), expected, second);
-    assert(second === "below" || count > 5, `${count}`);
+    assertEquals(await stateOf(folder), expected);
     await Deno.remove(folder, { recursive: true });
-    await Deno.remove(target, { recursive: true });
   }
 });
 
-/** Changes of another program, by the operation that they come before. */
-const CHANGES: {
-  readonly name: string;
-  readonly before: string;
-  change(folder: string): Promise<unknown>;
-  readonly message: string;
-  /** Whether the conversion is undone. */
-  readonly isUndone: boolean;
-}[] = [
-  {
-    name: "the document",
-    before: "write /.zarr-parts-unfinished/chunks",
-    change: async (folder) => {
-      const document = JSON.parse(
-        await Deno.readTextFile(`${folder}/zarr.json`),
-      );
-      await Deno.writeTextFile(
-        `${folder}/zarr.json`,
-        JSON.stringify({ ...document, attributes: { new: true } }),
-      );
+Deno.test("in place, changes by another program are noticed, and nothing is cut off of its files", async () => {
+  const changes: {
+    layout: ConvertInPlaceOptions;
+    options: ConvertInPlaceOptions;
+    change(folder: string): void;
+    message: string;
+  }[] = [
+    {
+      layout: {},
+      options: INDEX,
+      change: (folder) => Deno.writeTextFileSync(`${folder}/zarr.json`, "{}"),
+      message: '"/zarr.json"',
     },
-    message: "/zarr.json",
-    isUndone: true,
-  },
-  {
-    name: "another chunk",
-    before: "write /.zarr-parts-unfinished/chunks",
-    change: (folder) => Deno.copyFile(`${folder}/c/1/0`, `${folder}/c/0/1`),
-    message: "has changed",
-    isUndone: true,
-  },
-  {
-    name: "a chunk of another length",
-    before: "rename /.zarr-parts-unfinished/cut.json",
-    change: (folder) => Deno.writeTextFile(`${folder}/c/1/0`, "x".repeat(50)),
-    message: '"/c/1/0"',
-    isUndone: false,
-  },
-  {
-    name: "a chunk with another index",
-    before: "rename /.zarr-parts-unfinished/cut.json",
-    change: (folder) => Deno.writeTextFile(`${folder}/c/1/0`, "x".repeat(12)),
-    message: '"/c/1/0"',
-    isUndone: false,
-  },
-];
-
-Deno.test("in place, changes by another program are noticed", async () => {
-  for (const { name, before, change, message, isUndone } of CHANGES) {
-    const folder = await memoryFolder();
-    const store = new FileSystemStore(folder);
-    await createExample(store, {});
-    let changed: Record<string, string> | undefined;
-    const { files } = new DisturbedFiles(
-      store,
-      undefined,
-      true,
-      async (operation, key) => {
-        if (`${operation} ${key}` !== before || changed) return;
-        changed = {};
-        await change(folder);
-      },
-    );
-    const error = await assertRejects(
-      () => runInPlace(placeOf(store), files, { ...INDEX, concurrency: 1 }),
-      Error,
-      "Another program has changed",
-      name,
-    );
-    assert(error.message.includes(message) || isUndone, error.message);
-    const isLeft = (await Array.fromAsync(Deno.readDir(folder)))
-      .some(({ name }) => name.startsWith(".zarr-parts-unfinished"));
-    assertEquals(isLeft, !isUndone, name);
-    if (isUndone) {
-      const state = Object.keys(await stateOf(folder));
-      assert(!state.some((path) => path.endsWith(".index")), name);
-    } else {
-      // Nothing was cut off of the file that was changed.
-      const written = await Deno.readFile(`${folder}/c/1/0`);
-      assertEquals(new Set(written), new Set([0x78]), name);
-    }
-    await Deno.remove(folder, { recursive: true });
-  }
-});
-
-Deno.test("in place, a file that gets a second name is neither cut nor made longer", async () => {
-  for (
-    const [phase, layout, options] of [
-      ["join", INDEX, { parts: [] }],
-      ["cut", {}, INDEX],
-    ] as const
-  ) {
+    ...[{ layout: {}, options: INDEX }, {
+      layout: INDEX,
+      options: { parts: [] },
+    }].map((conversion) => ({
+      ...conversion,
+      change: (folder: string) =>
+        Deno.linkSync(`${folder}/c/1/0`, `${folder}/other`),
+      message: '"/c/1/0"',
+    })),
+    {
+      layout: INDEX,
+      options: { parts: [] },
+      change: (folder) => Deno.removeSync(`${folder}/c/1/0`),
+      message: '"/c/1/0"',
+    },
+  ];
+  for (const { layout, options, change, message } of changes) {
     const folder = await memoryFolder();
     const store = new FileSystemStore(folder);
     await createExample(store, layout);
-    const before = await stateOf(folder);
-    const expected = await convertedState(folder, options);
-    const marker = `/.zarr-parts-unfinished/${phase}.json`;
-    const { files } = new DisturbedFiles(
-      store,
-      undefined,
-      true,
-      async (operation, key) => {
-        if (operation !== "rename" || key !== marker) return;
-        await Deno.link(`${folder}/c/1/0`, `${folder}/other`);
+    const bytes = await Deno.readFile(`${folder}/c/1/0`);
+    let isChanged = false;
+    const { error } = await disturbed(
+      () => convertInPlace(store, { ...options, concurrency: 1 }),
+      {
+        before(operation) {
+          // All has been checked, and the marker is written.
+          if (isChanged || !operation.endsWith("unfinished.json")) return;
+          isChanged = true;
+          change(folder);
+        },
       },
     );
-    await assertRejects(
-      () => runInPlace(placeOf(store), files, { ...options, concurrency: 1 }),
-      Error,
-      'Another program has changed "/c/1/0"',
-    );
-    assertEquals((await stateOf(folder))["/other"], before["/c/1/0"], phase);
-    await Deno.remove(`${folder}/other`);
-    if (phase === "join") assertEquals(await stateOf(folder), before);
-    await convertInPlace(store, options);
-    assertEquals(await stateOf(folder), expected, phase);
+    assertStringIncludes(String(error), "Another program has changed");
+    assertStringIncludes(String(error), message);
+    const other = await Deno.readFile(`${folder}/other`).catch(() => bytes);
+    assertEquals(other, bytes);
     await Deno.remove(folder, { recursive: true });
   }
 });
 
-Deno.test("in place, a run that is aborted early undoes its work, and one that is aborted late is finished by the next", async () => {
-  const operations: string[] = [];
-  for (let at = 0; at === 0 || at < operations.length; at++) {
+Deno.test("in place, a run that is aborted undoes its work, or is finished by the next", async () => {
+  let isOver = false;
+  for (let at = 0; !isOver; at++) {
     const folder = await memoryFolder();
     const store = new FileSystemStore(folder);
     await createExample(store, INDEX);
@@ -451,46 +380,38 @@ Deno.test("in place, a run that is aborted early undoes its work, and one that i
     const expected = await convertedState(folder, { parts: [] });
     const controller = new AbortController();
     let count = 0;
-    const { files } = new DisturbedFiles(
-      store,
-      undefined,
-      true,
-      (name, key) => {
-        if (at === 0) operations.push(`${name} ${key}`);
-        if (count++ === at && at > 0) controller.abort(new Error("aborted"));
+    const { signal } = controller;
+    const { error } = await disturbed(
+      () => convertInPlace(store, { parts: [], signal, concurrency: 1 }),
+      {
+        before: () => {
+          if (count++ === at) controller.abort(new Error("aborted"));
+        },
       },
     );
-    const { signal } = controller;
-    let error: unknown;
-    try {
-      const options = { parts: [], signal, concurrency: 1 };
-      await runInPlace(placeOf(store), files, options);
-    } catch (thrown) {
-      error = thrown;
-    }
+    isOver = count <= at;
     if (error !== undefined) {
       assertEquals((error as Error).message, "aborted");
       const state = await stateOf(folder);
-      const isCut = state["/.zarr-parts-unfinished.json"] !== undefined;
-      if (!isCut) assertEquals(state, before, operations[at]);
+      const isLeft = state["/.zarr-parts-unfinished.json"] !== undefined;
+      if (!isLeft) assertEquals(state, before, String(at));
       await convertInPlace(store, { parts: [] });
     }
-    assertEquals(await stateOf(folder), expected, operations[at]);
+    assertEquals(await stateOf(folder), expected, String(at));
     await Deno.remove(folder, { recursive: true });
   }
-  assert(operations.length > 20);
 });
 
 Deno.test("in place, groups above get new consolidated metadata, and a store without them cannot finish", async () => {
   const folder = await memoryFolder();
   const store = new FileSystemStore(folder);
   await createGroup(store, {}, INDEX);
-  const place = placeOf({ store, path: "sub/b" });
   const disturbance = { at: 25, kind: "kill" } as const;
-  const disturbed = new DisturbedFiles(store, disturbance);
   const options = { parts: [], suffix: ".x" };
-  await assertRejects(() => runInPlace(place, disturbed.files, options));
-  await disturbed.end();
+  await disturbed(
+    () => convertInPlace({ store, path: "sub/b" }, options),
+    { disturbance },
+  );
   const inner = new FileSystemStore(`${folder}/sub/b`);
   await assertRejects(
     () => convertInPlace(inner, options),

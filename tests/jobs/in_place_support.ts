@@ -10,11 +10,10 @@ import {
   MetadataError,
   openArrayChunks,
   type StoreKey,
+  UnfinishedWriteError,
 } from "../../mod.ts";
 import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/convert_in_place.ts";
 import { v2Folders, withoutV2Nodes } from "../../src/metadata/mod.ts";
-import { fileChangesOf } from "../../src/stores/file_system/file_changes.ts";
-import type { FileChanges } from "../../src/stores/file_system/file_changes.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { encodeJson, groupMetadata, readJson } from "../support/documents.ts";
 
@@ -202,7 +201,9 @@ export async function assertRightOrError(chunks: ArrayChunks): Promise<void> {
     try {
       bytes = await chunks.get(coordinates);
     } catch (error) {
-      assert(error instanceof DamageError, String(error));
+      const isSaid = error instanceof DamageError ||
+        error instanceof UnfinishedWriteError;
+      assert(isSaid, String(error));
       continue;
     }
     assertEquals(bytes, countingBytes(length, i), String(coordinates));
@@ -218,88 +219,95 @@ async function assertChunks(chunks: ArrayChunks): Promise<void> {
   assertEquals(listed, CHUNKS.map(([each]) => String(each)).sort());
 }
 
-/** The operations that change something. */
-const CHANGES = [
-  ...["write", "create", "cut", "extend", "link", "rename"] as const,
-  ...["remove", "removeFolder"] as const,
-];
-
 /** Thrown by operations on files of a program that counts as killed. */
 export class Killed extends Error {}
 
-/** A disturbance of the operations on files. */
+/** A disturbance of the operations that change files. */
 export interface Disturbance {
   /** The number of the operation, from 0. */
   readonly at: number;
-  /** Whether this operation and all later ones do nothing, or this one has no space, or is done in half before all later ones do nothing. */
+  /** Whether this operation and all later ones do nothing, or this one has no space, or writes half before all later ones do nothing. */
   readonly kind: "kill" | "half" | "no space";
 }
 
-/** Operations on files that are disturbed, and counted. */
-export class DisturbedFiles {
-  readonly files: FileChanges;
-  count = 0;
-  /** The name of the operation that was disturbed. */
-  disturbed: string | undefined;
-  readonly #unlocks: (() => Promise<void>)[] = [];
+/** The settings of {@linkcode disturbed}. */
+interface DisturbanceOptions {
+  readonly disturbance?: Disturbance | undefined;
+  /** Whether the file system has hard links. */
+  readonly hasLinks?: boolean | undefined;
+  /** Called before each operation, such as `rename /data/c/0`. */
+  readonly before?: (operation: string) => void;
+}
 
-  /** @param before Called before each operation that changes something. */
-  constructor(
-    store: FileSystemStore,
-    disturbance: Disturbance | undefined,
-    hasLinks = true,
-    before: (name: keyof FileChanges, key: StoreKey) => unknown = () => {},
-  ) {
-    const real = fileChangesOf(store)!;
-    let isKilled = false;
-    const step = async (name: keyof FileChanges, args: unknown[]) => {
-      if (isKilled) throw new Killed(name);
-      await before(name, args[0] as StoreKey);
-      if (this.count++ !== disturbance?.at) return;
-      this.disturbed = name;
-      if (disturbance.kind === "no space") {
-        throw Object.assign(new Error("No space left"), { code: "ENOSPC" });
+/** The functions of `Deno` and the methods of open files that change files, and what they do. */
+const CHANGES = {
+  mkdirSync: "mkdir",
+  linkSync: "link",
+  renameSync: "rename",
+  removeSync: "remove",
+  remove: "remove",
+  rename: "rename",
+} as const;
+const FILE_CHANGES = { writeSync: "write", truncateSync: "truncate" } as const;
+
+/** Runs a task while operations that change files are disturbed, and counts them. */
+export async function disturbed(
+  task: () => Promise<unknown>,
+  { disturbance, hasLinks = true, before }: DisturbanceOptions,
+): Promise<{ count: number; disturbed: string | undefined; error: unknown }> {
+  let isKilled = false;
+  let count = 0;
+  let name: string | undefined;
+  const step = (operation: string, path: unknown, half?: () => void) => {
+    if (isKilled) throw new Killed(operation);
+    before?.(`${operation} ${path}`);
+    if (count++ !== disturbance?.at) return;
+    name = operation;
+    if (disturbance.kind === "no space") {
+      throw Object.assign(new Error("No space left"), { code: "ENOSPC" });
+    }
+    isKilled = true;
+    if (disturbance.kind === "half") half?.();
+    throw new Killed(operation);
+  };
+  // deno-lint-ignore no-explicit-any -- functions of different types are replaced alike
+  const [deno, file]: any[] = [Deno, Deno.FsFile.prototype];
+  const originals = { ...deno };
+  const { writeSync, truncateSync } = file;
+  const methods = { writeSync, truncateSync };
+  for (const [each, operation] of Object.entries(CHANGES)) {
+    deno[each] = (...args: unknown[]) => {
+      step(operation, args[0]);
+      if (operation === "link" && !hasLinks) {
+        throw Object.assign(new Error("No links"), { code: "EPERM" });
       }
-      if (disturbance.kind === "half" && name === "extend") {
-        const [key, offset, bytes] = args as Parameters<FileChanges["extend"]>;
-        const half = bytes.subarray(0, bytes.length >> 1);
-        await real.extend(key, offset, half);
-      }
-      if (disturbance.kind === "half" && name === "create") {
-        const [key, bytes] = args as Parameters<FileChanges["create"]>;
-        await real.create(key, bytes.subarray(0, bytes.length >> 1));
-      }
-      isKilled = true;
-      throw new Killed(name);
+      return originals[each](...args);
     };
-    this.files = new Proxy(real, {
-      get: (_, name: keyof FileChanges) => {
-        if (name === "lock") {
-          return async (folder: "") => {
-            const unlock = await real.lock(folder);
-            if (unlock === undefined) return undefined;
-            this.#unlocks.push(unlock);
-            return async () => {
-              if (isKilled) throw new Killed("unlock");
-              await unlock();
-            };
-          };
-        }
-        if (name === "link" && !hasLinks) return () => Promise.resolve(false);
-        const operation = (real[name] as (...args: unknown[]) => unknown)
-          .bind(real);
-        const isChange = (CHANGES as readonly string[]).includes(name);
-        return async (...args: unknown[]) => {
-          if (isChange) await step(name, args);
-          else if (isKilled) throw new Killed(name);
-          return await operation(...args);
-        };
-      },
-    });
   }
-
-  /** Ends the locks, as the end of the program does. */
-  async end(): Promise<void> {
-    for (const unlock of this.#unlocks) await unlock().catch(() => {});
+  deno.openSync = (path: string, options: Deno.OpenOptions) => {
+    if (options.create || options.createNew) step("create", path);
+    return originals.openSync(path, options);
+  };
+  for (const [each, operation] of Object.entries(FILE_CHANGES)) {
+    file[each] = function (argument: Uint8Array) {
+      const run = methods[each as keyof typeof methods];
+      step(operation, "", () => {
+        if (each !== "writeSync") return;
+        run.call(this, argument.subarray(0, argument.length >> 1));
+      });
+      return run.call(this, argument);
+    };
   }
+  let error: unknown;
+  try {
+    await task();
+  } catch (thrown) {
+    error = thrown;
+  } finally {
+    for (const each of [...Object.keys(CHANGES), "openSync"]) {
+      deno[each] = originals[each];
+    }
+    Object.assign(file, methods);
+  }
+  return { count, disturbed: name, error };
 }

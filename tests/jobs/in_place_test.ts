@@ -1,15 +1,13 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { convertInPlace } from "../../jobs.ts";
 import { FileSystemStore } from "../../mod.ts";
-import { placeOf } from "../../src/hierarchy/mod.ts";
-import { runInPlace } from "../../src/jobs/in_place/convert_in_place.ts";
 import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/convert_in_place.ts";
 import { stride } from "../support/runs.ts";
 import {
   assertReadableOrRefused,
   convertedState,
   createExample,
-  DisturbedFiles,
+  disturbed,
   memoryFolder,
   stateOf,
 } from "./in_place_support.ts";
@@ -49,9 +47,12 @@ for (const hasLinks of [true, false]) {
         const store = new FileSystemStore(folder);
         await createExample(store, from);
         const expected = await convertedState(folder, to);
-        const { files } = new DisturbedFiles(store, undefined, hasLinks);
         const message = JSON.stringify([from, to]);
-        await runInPlace(placeOf(store), files, to);
+        const { error } = await disturbed(
+          () => convertInPlace(store, to),
+          { hasLinks },
+        );
+        assertEquals(error, undefined, message);
         assertEquals(await stateOf(folder), expected, message);
         await assertReadableOrRefused(folder, "");
         await Deno.remove(folder, { recursive: true });

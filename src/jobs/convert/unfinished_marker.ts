@@ -15,7 +15,7 @@ import {
   type Place,
   placeOf,
 } from "../../hierarchy/mod.ts";
-import type { InPlaceState } from "../in_place/state.ts";
+import type { InPlaceState } from "../in_place/documents.ts";
 
 /** The marker of an unfinished conversion, which is stored in the target until the end. */
 export interface UnfinishedMarker {

@@ -24,8 +24,6 @@ export interface ChunkFiles {
       newSize: number;
     }
     | undefined;
-  /** The files behind the unsized part, in order. */
-  readonly tail: readonly StoreKey[];
   /** The keys that the new layout does not have. */
   readonly removed: readonly StoreKey[];
 }
@@ -73,18 +71,6 @@ export class InPlaceArray {
     return this.planned.source.gridShape.length;
   }
 
-  /** The files of a chunk in the old layout. */
-  oldPartsOf(
-    coordinates: readonly number[],
-  ): { key: StoreKey; size: number | undefined }[] {
-    const { before } = this.#match;
-    const key = this.planned.source.key(coordinates);
-    return before.map(({ keySuffix, size }) => ({
-      key: `${key}${keySuffix}`,
-      size,
-    }));
-  }
-
   /**
    * The files of a chunk.
    *
@@ -92,8 +78,8 @@ export class InPlaceArray {
    * @throws {PartSizeError} If the chunk is too short for the new parts.
    */
   filesOf(coordinates: readonly number[], size: number): ChunkFiles {
-    const { before, after, same, data, growth } = this.#match;
-    const [from, to] = this.#keysOf(coordinates);
+    const { after, same, data, growth } = this.#match;
+    const [from, to] = this.keysOf(coordinates);
     const needed = after.reduce((sum, { size = 0 }) => sum + size, 0);
     if (size < needed) {
       const key = this.planned.source.key(coordinates);
@@ -128,7 +114,6 @@ export class InPlaceArray {
         oldSize: dataSize - growth,
         newSize: dataSize,
       },
-      tail: from.slice(before.findIndex(({ size }) => size === undefined) + 1),
       removed: from.filter((key, i) => !to.includes(key) && i !== data?.from),
     };
   }
@@ -139,7 +124,7 @@ export class InPlaceArray {
    */
   assertNoCollision(coordinates: readonly number[]): void {
     const { same, data } = this.#match;
-    const [from, to] = this.#keysOf(coordinates);
+    const [from, to] = this.keysOf(coordinates);
     const { source, target } = this.planned;
     const [oldKey, newKey] = [source.key(coordinates), target.key(coordinates)];
     const isFree = to.every((key, i) => {
@@ -165,7 +150,7 @@ export class InPlaceArray {
     coordinates: readonly number[],
     others: ReadonlySet<StoreKey>,
   ): void {
-    const [from, to] = this.#keysOf(coordinates);
+    const [from, to] = this.keysOf(coordinates);
     const isFile = (key: StoreKey) =>
       others.has(key) || this.oldKeys.isTaken(key);
     const isNew = (key: StoreKey) => this.newKeys.isTaken(key);
@@ -197,8 +182,18 @@ export class InPlaceArray {
     }
   }
 
-  /** The old and the new keys of the objects of a chunk. */
-  #keysOf(coordinates: readonly number[]): [StoreKey[], StoreKey[]] {
+  /** The sizes of the files of each chunk in the old layout, in the order of the bytes. */
+  get oldSizes(): readonly (number | undefined)[] {
+    return this.#match.before.map(({ size }) => size);
+  }
+
+  /** The index of the new file that an old one becomes; -1 if it becomes none. */
+  renamedTo(old: number): number {
+    return this.#match.same.indexOf(old);
+  }
+
+  /** The old and the new keys of the objects of a chunk, in the order of the bytes. */
+  keysOf(coordinates: readonly number[]): [StoreKey[], StoreKey[]] {
     const { before, after } = this.#match;
     const { source, target } = this.planned;
     const [old, now] = [source.key(coordinates), target.key(coordinates)];
@@ -214,7 +209,6 @@ interface PartMatch {
   /** The parts as objects of the store, before and after. */
   readonly before: readonly Part[];
   readonly after: readonly Part[];
-  /** Whether old parts together have a prescribed size that does not follow from their own sizes. */
   /** For each new part, the old part with the same bytes, if there is one. */
   readonly same: readonly (number | undefined)[];
   /** The old and the new unsized part, if their lengths differ. */

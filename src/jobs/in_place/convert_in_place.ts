@@ -10,8 +10,7 @@ import {
 import { type ArrayMetadata, isSameJson } from "../../metadata/mod.ts";
 import {
   describeStore,
-  type FileChanges,
-  fileChangesOf,
+  FileChanges,
   readSize,
   recover,
   type Store,
@@ -30,10 +29,11 @@ import {
 } from "../convert/convert_options.ts";
 import { type ConvertPlan, planConversion } from "../convert/convert_plan.ts";
 import {
-  encodeMarker,
-  markerKey,
+  createMarker,
   newInPlaceMarker,
   readMarker,
+  removeMarker,
+  replaceMarker,
 } from "../convert/unfinished_marker.ts";
 import {
   describePlace,
@@ -44,31 +44,24 @@ import {
   placeOf,
   rootIn,
 } from "../../hierarchy/mod.ts";
+import { InPlaceArray } from "./chunk_files.ts";
 import {
+  type DocumentChange,
   documentChanges,
+  type InPlaceState,
   metadataAfter,
   storeBefore,
-  v2DocumentsBeside,
-} from "./changed_documents.ts";
-import { InPlaceArray } from "./chunk_files.ts";
+  undone,
+  v2Removals,
+} from "./documents.ts";
 import { InPlaceRun } from "./in_place_run.ts";
-import {
-  cleanUp,
-  cutChunks,
-  joinChunks,
-  prepare,
-  undoJoins,
-  undoPreparation,
-} from "./phases.ts";
 import {
   assertAlone,
   assertFree,
   assertReachable,
-  assertUnchanged,
   assertUnlinked,
   listInPlace,
 } from "./preconditions.ts";
-import type { DocumentChange, InPlaceState } from "./state.ts";
 
 /**
  * Gives an array, or all arrays of a group, another layout in the folder where they are,
@@ -136,7 +129,7 @@ export async function convertInPlace(
 ): Promise<Conversion> {
   assertInPlaceOptions(options);
   const place = placeOf(location);
-  const files = fileChangesOf(place.store);
+  const files = FileChanges.of(place.store);
   if (files === undefined) {
     throw new TypeError(
       `Cannot convert in place in ${
@@ -176,8 +169,7 @@ export interface ConvertInPlaceOptions
   /** Whether nothing is written: the result then says what would be converted. */
   readonly dryRun?: boolean | undefined;
   /**
-   * Called after each step. A chunk takes three of them: its new files are added, its file
-   * is made longer or cut, and its old files are removed.
+   * Called after each step. A chunk takes two of them: it is checked, and its files are changed.
    *
    * @param progress How far the conversion is, in steps.
    */
@@ -204,8 +196,8 @@ function assertInPlaceOptions(options: ConvertInPlaceOptions): void {
   assertLayout(options);
 }
 
-/** Converts in place by the given operations on files: begins, or continues an earlier run. */
-export async function runInPlace(
+/** Begins, or continues an earlier run. */
+async function runInPlace(
   place: Place,
   files: FileChanges,
   options: ConvertInPlaceOptions,
@@ -219,15 +211,11 @@ export async function runInPlace(
   }
   const unlock = options.dryRun ? async () => {} : await lock(place, files);
   try {
-    // Interrupted writes of chunks must be finished before files are changed.
-    if (!options.dryRun) {
-      await recover(store, { path: root.slice(1), ...storeOptions });
-    }
     const marker = await readMarker(place, storeOptions);
-    if (marker === undefined) return await beginInPlace(place, files, options);
-    if (marker.inPlace) {
+    if (marker?.inPlace) {
       return await continueInPlace(place, files, marker.inPlace, options);
     }
+    if (marker === undefined) return await beginInPlace(place, files, options);
     throw new Error(
       `Cannot convert ${
         describePlace(place)
@@ -285,53 +273,67 @@ async function beginInPlace(
   files: FileChanges,
   options: ConvertInPlaceOptions,
 ): Promise<Conversion> {
-  const { signal } = options;
+  const { signal, dryRun } = options;
   const storeOptions: StoreOptions = signal ? { signal } : {};
-  const plan = await planConversion(
-    place,
-    place,
-    layoutOf(options) ?? {},
-    { ...storeOptions, ...choiceOf(options) },
-  );
-  const documents = await documentChanges(plan, storeOptions);
-  const run = new InPlaceRun(place, files, arraysOf(plan, documents), options);
-  await assertUnlinked(run, documents);
+  // Interrupted writes of chunks must be finished before files are changed.
+  const path = place.root.slice(1);
+  if (!dryRun) await recover(place.store, { path, ...storeOptions });
+  const plan = await planConversion(place, place, layoutOf(options) ?? {}, {
+    ...storeOptions,
+    ...choiceOf(options),
+  });
+  const changes = await documentChanges(plan, storeOptions);
+  const removals = await v2Removals(plan, storeOptions);
+  const arrays = arraysOf(plan, changes);
+  const run = new InPlaceRun(place, files, arrays, options);
+  await assertUnlinked(run, changes);
   await assertAlone(place, plan, storeOptions);
   const listing = await listInPlace(run, plan, storeOptions);
   assertFree(listing);
   for (const [{ planned }, { count }] of listing.chunks) {
     run.counts.set(planned.path, count);
   }
-  const begun = {
+  const hasLinks = dryRun || await files.canLink(place.root);
+  // Where files only get other names, the new names are added before the old ones go.
+  const isAdded = ({ growth }: InPlaceArray) => growth === 0 && hasLinks;
+  const isClosed = new Map(
+    arrays.map((array) => [array.planned.path, !isAdded(array)]),
+  );
+  const isAnyClosed = [...isClosed.values()].includes(true);
+  const documents = [...changes, ...removals].map(({ interim, ...change }) => ({
+    ...change,
+    ...(isClosed.get(change.path) ?? isAnyClosed) && { interim },
+  }));
+  const state: InPlaceState = {
+    isUndone: false,
     documents,
-    v2Documents: await v2DocumentsBeside(plan, storeOptions),
+    arrays: arrays.map((array) => ({
+      path: array.planned.path,
+      count: run.counts.get(array.planned.path)!,
+      isAdded: isAdded(array),
+    })),
+    v2Documents: removals.map(({ path, name }): StoreKey =>
+      path === "" ? `/${name}` : `/${path}/${name}`
+    ),
     v2Nodes: listing.v2Nodes,
     leftOut: plan.leftOut,
     excluded: [...plan.selected.excluded],
     others: plan.others,
   };
-  if (options.dryRun) return conversionOf(run, begun, false);
-  if (documents.length === 0) {
-    // Chunks stay where they are, so that the documents may be removed one by one.
-    for (const key of begun.v2Documents) {
-      await files.remove(`${place.root as StoreKey}${key}`);
-    }
-    return conversionOf(run, begun, true);
+  await run.check(listing.chunks);
+  if (dryRun) return conversionOf(run, state, false);
+  if (documents.length === 0) return conversionOf(run, state, true);
+  const marker = newInPlaceMarker(state);
+  if (!await createMarker(place, marker, storeOptions)) {
+    throw new Error(`Another program is converting ${describePlace(place)}`);
   }
-  const marker = newInPlaceMarker({ ...begun, phase: "prepare", arrays: [] });
-  await files.write(markerKey(place.root), encodeMarker(marker));
-  let state: InPlaceState;
   try {
-    await files.sync([place.root]);
     await assertAlone(place, plan, storeOptions);
-    state = await prepare(run, listing.chunks, begun);
-    await assertUnchanged(run, plan, state, listing);
   } catch (error) {
-    await tryUndo(() => undoPreparation(run, plan));
+    await removeMarker(place, {});
     throw error;
   }
-  await advance(run, plan, state);
-  return conversionOf(run, begun, true);
+  return await carryOut(run, plan, state);
 }
 
 /** Finishes a conversion in place that was stopped, or undoes it and begins anew. */
@@ -344,20 +346,13 @@ async function continueInPlace(
   const { signal } = options;
   const storeOptions: StoreOptions = signal ? { signal } : {};
   assertReachable(place, state);
-  const before = storeBefore(place, state);
-  const after = metadataAfter(state);
-  const begun = {
-    metadata: (metadata: ArrayMetadata, path: string) =>
-      (after(path) ?? metadata) as ArrayMetadata,
-  };
-  // Since the conversion began, documents of other nodes may have become invalid.
-  const planOptions = { ...storeOptions, keepGoing: true };
-  const plan = await planConversion(before, before, begun, planOptions);
+  const { run, plan } = await reopen(place, files, state, options);
   const layout = layoutOf(options);
-  if (layout !== undefined) {
-    const asked = await planConversion(before, before, layout, {
+  if (layout !== undefined && !state.isUndone) {
+    const asked = await planConversion(plan.source, plan.source, layout, {
       ...choiceOf(options),
-      ...planOptions,
+      ...storeOptions,
+      keepGoing: true,
     });
     const documents = await documentChanges(asked, storeOptions);
     if (!isSameJson(textsOf(documents), textsOf(state.documents))) {
@@ -368,80 +363,86 @@ async function continueInPlace(
       );
     }
   }
+  if (options.dryRun) return conversionOf(run, state, false);
+  await recoverChunks(run, storeOptions);
+  const conversion = await carryOut(run, plan, state);
+  if (!state.isUndone) return conversion;
+  const after = metadataAfter(undone(state));
+  return await beginInPlace(place, files, {
+    metadata: (metadata, path) => (after(path) ?? metadata) as ArrayMetadata,
+    keepGoing: state.leftOut.length > 0 || state.excluded.length > 0,
+    ...options,
+  });
+}
+
+/** Plans a conversion whose state is known: the documents may be there in any version. */
+async function reopen(
+  place: Place,
+  files: FileChanges,
+  state: InPlaceState,
+  options: ConvertInPlaceOptions,
+): Promise<{ run: InPlaceRun; plan: ConvertPlan }> {
+  const before = storeBefore(place, state);
+  const after = metadataAfter(state);
+  const metadata = (metadata: ArrayMetadata, path: string) =>
+    (after(path) ?? metadata) as ArrayMetadata;
+  // Since the conversion began, documents of other nodes may have become invalid.
+  const plan = await planConversion(before, before, { metadata }, {
+    ...options.signal && { signal: options.signal },
+    keepGoing: true,
+  });
   const arrays = arraysOf(plan, state.documents);
   const run = new InPlaceRun(place, files, arrays, options);
   for (const { path, count } of state.arrays) run.counts.set(path, count);
-  if (options.dryRun) return conversionOf(run, state, false);
-  if (state.phase === "prepare" || state.phase === "undo") {
-    await undo(run, plan, state);
-    return await beginInPlace(place, files, {
-      ...begun,
-      keepGoing: state.leftOut.length > 0 || !!state.excluded?.length,
-      ...options,
-    });
+  return { run, plan };
+}
+
+/**
+ * Takes the steps of a conversion that have not been taken yet. If files cannot be changed,
+ * the earlier layout is restored by the same steps; if that fails, by the next run.
+ */
+async function carryOut(
+  run: InPlaceRun,
+  plan: ConvertPlan,
+  state: InPlaceState,
+): Promise<Conversion> {
+  const { place, storeOptions } = run;
+  let chunks;
+  try {
+    await run.placeDocuments(state, "interim");
+    ({ chunks } = await listInPlace(run, plan, storeOptions));
+    await run.change(chunks, state);
+  } catch (error) {
+    if (!state.isUndone) await tryUndo(run, state);
+    throw error;
   }
-  await advance(run, plan, state);
+  await run.placeDocuments(state, "after");
+  await run.removeOld(chunks, state);
+  await removeMarker(place, {});
   return conversionOf(run, state, true);
 }
 
-/** Runs the remaining phases after `prepare`. Until the first file is cut, a failure undoes all of them. */
-async function advance(
+/** Finishes the changes of chunks that a killed run had begun. */
+async function recoverChunks(
   run: InPlaceRun,
-  plan: ConvertPlan,
-  state: InPlaceState,
+  options: StoreOptions,
 ): Promise<void> {
-  let { phase } = state;
-  const chunks = await run.readRecord(state);
-  // Arrays whose files only get other names can be read all the time.
-  const isClosed = state.documents.some(({ interim }) => interim);
-  try {
-    if (phase === "prepare") {
-      const isJoined = run.arrays.some(({ growth }) => growth > 0);
-      phase = isJoined ? "join" : isClosed ? "cut" : "clean";
-      await run.enter(phase);
-    }
-    if (phase !== "clean") {
-      await run.hideV2Documents(state);
-      await run.placeDocuments(state, "interim");
-    }
-    if (phase === "join") await joinChunks(run, chunks!);
-  } catch (error) {
-    // An earlier run may have cut files.
-    if (state.phase === "cut") throw error;
-    await tryUndo(async () => {
-      await run.enter("undo");
-      await undo(run, plan, { ...state, phase: "undo" });
-    });
-    throw error;
-  }
-  if (phase === "join") await run.enter("cut");
-  if (phase !== "clean") {
-    await cutChunks(run, state, chunks!);
-    await run.enter("clean");
-  }
-  await cleanUp(run, state, chunks);
+  const { store, root } = run.place;
+  const isPart = (_: StoreKey, key: StoreKey) => run.isPart(key);
+  await recover(store, { path: root.slice(1), ...options, isPart });
 }
 
-/** Restores the earlier layout in the phase `prepare` or `undo`. */
-async function undo(
-  run: InPlaceRun,
-  plan: ConvertPlan,
-  state: InPlaceState,
-): Promise<void> {
-  const chunks = await run.readRecord(state);
-  if (state.phase === "undo") {
-    if (chunks !== undefined) await undoJoins(run, state, chunks);
-    await run.showV2Documents(state);
-  }
-  await undoPreparation(run, plan);
-}
-
-/** Runs a task that undoes a failed run. If the task fails, the next run repeats it. */
-async function tryUndo(task: () => Promise<void>): Promise<void> {
+/** Restores the earlier layout after a failure. The marker tells the next run if that fails, too. */
+async function tryUndo(run: InPlaceRun, state: InPlaceState): Promise<void> {
+  const { place, files } = run;
   try {
-    await task();
+    const back = undone(state);
+    await replaceMarker(place, newInPlaceMarker(back), {});
+    await recoverChunks(run, {});
+    const reopened = await reopen(place, files, back, {});
+    await carryOut(reopened.run, reopened.plan, back);
   } catch {
-    // The marker tells the next run what to undo.
+    // The error of the conversion says more.
   }
 }
 
@@ -474,16 +475,15 @@ function choiceOf(
   return { only, exclude, keepGoing };
 }
 
-function textsOf(documents: readonly DocumentChange[]): string[][] {
-  return documents.map(({ path, after }) => [path, after]);
+/** The documents of Zarr v3 after a conversion. */
+function textsOf(documents: readonly DocumentChange[]): unknown[][] {
+  return documents.filter(({ name }) => name === undefined)
+    .map(({ path, after }) => [path, after]);
 }
 
 function conversionOf(
   { arrays, bytes, counts, total, place }: InPlaceRun,
-  { v2Documents, v2Nodes, leftOut, excluded = [], others = [] }: Pick<
-    InPlaceState,
-    "v2Documents" | "v2Nodes" | "leftOut" | "excluded" | "others"
-  >,
+  { v2Documents, v2Nodes, leftOut, excluded, others }: InPlaceState,
   isFinished: boolean,
 ): Conversion {
   return {

@@ -5,23 +5,23 @@ import type { ConvertPlan } from "../convert/convert_plan.ts";
 import { besideNodes, keysOf } from "../convert/source_files.ts";
 import { markerKey, readMarker } from "../convert/unfinished_marker.ts";
 import {
-  addHash,
   describePlace,
-  documentKey,
   listHierarchy,
   MARKER,
   type Place,
   rootIn,
 } from "../../hierarchy/mod.ts";
 import type { InPlaceArray } from "./chunk_files.ts";
+import {
+  changedKey,
+  type DocumentChange,
+  type InPlaceState,
+} from "./documents.ts";
 import type { InPlaceRun } from "./in_place_run.ts";
-import { changedKey, type DocumentChange, type InPlaceState } from "./state.ts";
 
 /** The chunks and other files below a node that is converted in place. */
 export interface InPlaceListing {
   readonly chunks: ReadonlyMap<InPlaceArray, ChunkList>;
-  /** A number that depends on all chunks, and not on their order. */
-  readonly fingerprint: number;
   /** The keys below arrays that are keys of chunks in the new layout only. */
   readonly added: readonly StoreKey[];
   /** The keys of other files below arrays. */
@@ -49,7 +49,6 @@ export async function listInPlace(
   const others = new Set<StoreKey>();
   const v2Nodes: string[] = [];
   const isBeside = besideNodes(plan);
-  let fingerprint = 0;
   const file = (key: StoreKey, path: string | undefined) => {
     if (key.endsWith(MARKER) && key !== markerKey(source.root)) {
       throw new Error(
@@ -69,14 +68,12 @@ export async function listInPlace(
   await listHierarchy(source, nodes, keysOf(source, arrays), {
     chunk(path, coordinates) {
       const array = byPath.get(path);
-      if (array === undefined) return;
-      chunks.get(array)!.push(coordinates);
-      fingerprint = addHash(fingerprint, `${path} ${coordinates}`);
+      if (array !== undefined) chunks.get(array)!.push(coordinates);
     },
     file,
     stray: file,
   }, options);
-  return { chunks, fingerprint, added, others, v2Nodes };
+  return { chunks, added, others, v2Nodes };
 }
 
 /** Throws if a document is a symbolic link, or a folder is one, since no listing shows its files. */
@@ -84,7 +81,7 @@ export async function assertUnlinked(
   { files, place }: InPlaceRun,
   documents: readonly DocumentChange[],
 ): Promise<void> {
-  for (const change of documents) await files.stat(changedKey(place, change)!);
+  for (const change of documents) files.stat(changedKey(place, change)!);
   const linked = await files.findLinkedFolder(place.root);
   if (linked === undefined) return;
   throw new Error(
@@ -152,23 +149,4 @@ export function assertReachable(
       describePlace(place)
     } in place, since it also changes a group above; expected a store that holds that group, as in the run before`,
   );
-}
-
-/** Throws if another program has changed a document, or added or removed chunks. */
-export async function assertUnchanged(
-  run: InPlaceRun,
-  plan: ConvertPlan,
-  { documents }: InPlaceState,
-  { fingerprint }: InPlaceListing,
-): Promise<void> {
-  const { place, storeOptions } = run;
-  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-  for (const change of documents) {
-    const key = changedKey(place, change)!;
-    const bytes = await place.store.get(key, storeOptions);
-    if (decoder.decode(bytes) !== change.before) throw run.changedError(key);
-  }
-  const listed = await listInPlace(run, plan, storeOptions);
-  if (listed.fingerprint === fingerprint) return;
-  throw run.changedError(documentKey(place, ""));
 }

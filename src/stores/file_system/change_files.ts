@@ -171,6 +171,65 @@ export async function updateFiles(
   }
 }
 
+/** The files of a chunk that get another layout, by their keys. */
+export interface ReshapedFiles {
+  /** The files that the new layout does not have, in storing order. */
+  readonly removed: readonly StoreKey[];
+  /** The file that is cut to a length, and then made longer by some bytes. */
+  readonly data?: {
+    readonly key: StoreKey;
+    readonly size: number;
+    readonly tail: Uint8Array;
+  };
+  /** The files that get other names, and may be the one that is cut. */
+  readonly renamed: readonly { from: StoreKey; to: StoreKey }[];
+  /** The files that are written anew. */
+  readonly written: readonly { to: StoreKey; bytes: Uint8Array }[];
+}
+
+/** Gives the files of a chunk another layout as one change, without a copy of the longest one. */
+export async function reshapeFiles(
+  context: FileContext,
+  name: StoreKey,
+  { removed, data, renamed, written }: ReshapedFiles,
+): Promise<void> {
+  const { folder } = splitPath(name);
+  const nameOf = (key: StoreKey) => relativeKey(folder, key);
+  const bytes = new Map(written.map(({ to, bytes }) => [to, bytes]));
+  if (data && data.tail.length > 0) bytes.set(data.key, data.tail);
+  const keys = [
+    ...removed,
+    ...renamed.flatMap(({ from, to }) => [from, to]),
+    ...written.map(({ to }) => to),
+    ...data ? [data.key] : [],
+  ];
+  await changeChunk(context, keys, { name }, async (journal) => {
+    const pending = await prepareFiles(context, [...bytes.keys()], { name });
+    try {
+      for (const [key, each] of bytes) await pending.write(key, each);
+      await pending.place(journal, (pairs) => {
+        const tail = data && pairs.find(([_, to]) => to === nameOf(data.key));
+        return {
+          chunk: splitPath(name).name,
+          action: "reshape",
+          removed: removed.map(nameOf),
+          ...data && {
+            data: {
+              name: nameOf(data.key),
+              size: data.size,
+              ...tail && { tail: tail[0] },
+            },
+          },
+          renamed: renamed.map(({ from, to }) => [nameOf(from), nameOf(to)]),
+          files: pairs.filter((pair) => pair !== tail),
+        };
+      });
+    } finally {
+      await pending.close();
+    }
+  });
+}
+
 /** Runs a task under the lock of a value in one file. */
 async function changeValue(
   context: FileContext,
@@ -315,29 +374,41 @@ export class PendingFiles implements PendingValues {
     this.#areTaken = true;
   }
 
-  /** Puts the complete values of a chunk in place, under its lock. */
-  async place(journal: Journal): Promise<void> {
+  /**
+   * Puts the complete values of a chunk in place, under its lock.
+   *
+   * @param recordOf Makes the record of the names of temporary files and of those that they get.
+   */
+  async place(
+    journal: Journal,
+    recordOf: (files: [from: string, to: string][]) => JournalRecord = (
+      files,
+    ) => ({ chunk: splitPath(this.#name).name, action: "replace", files }),
+  ): Promise<void> {
     const keys = this.#keys;
-    const { name: chunk = keys[0]! } = this.#options;
     const temporaries = keys.map((key) => this.#temporaries.get(key)!);
     if (this.#context.isSynced) {
       await Promise.all(temporaries.map(({ file }) => file.sync()));
     }
     for (const key of keys) await journal.make(key);
-    const { folder, name } = splitPath(chunk);
+    const { folder } = splitPath(this.#name);
+    const files = temporaries.map(({ folder: above, path }, i) =>
+      [
+        relativeKey(folder, `${above}/${splitPath(path).name}`),
+        relativeKey(folder, keys[i]!),
+      ] as [string, string]
+    );
     try {
-      await journal.change({
-        chunk: name,
-        action: "replace",
-        files: temporaries.map(({ folder: above, path }, i) => [
-          relativeKey(folder, `${above}/${splitPath(path).name}`),
-          relativeKey(folder, keys[i]!),
-        ]),
-      });
+      await journal.change(recordOf(files));
       this.#areTaken = true;
     } finally {
       this.#areTaken ||= journal.isUnfinished;
     }
+  }
+
+  /** The key that the values have in common. */
+  get #name(): StoreKey {
+    return this.#options.name ?? this.#keys[0]!;
   }
 
   /** Closes the temporary files, and removes those that were not taken. */

@@ -1,6 +1,6 @@
 import type { ByteWriter, StoreKey, StoreOptions } from "../store.ts";
 import { FileWriter } from "./change_files.ts";
-import { rootOf } from "./root.ts";
+import { rootOf } from "./file_changes.ts";
 
 /** Whether {@linkcode copyFile} copies from one store to another. */
 export function canCopyFiles(from: object, to: object): boolean {

@@ -1,23 +1,35 @@
-// deno-lint-ignore-file require-await -- Errors of the methods are rejections.
-import { runConcurrently } from "../../runtime/mod.ts";
 import type { StoreKey } from "../store.ts";
 import { IN_PLACE_LOCK, splitPath } from "../store_key.ts";
-import { createTemporary, discard } from "./change_files.ts";
-import { type FileSystemRoot, rootOf, type StoreRoot } from "./root.ts";
+import { type ReshapedFiles, reshapeFiles } from "./change_files.ts";
+import type { FileContext } from "./read_files.ts";
+import type { FileSystemRoot } from "./root.ts";
 import {
-  type OpenOptions,
-  type Runtime,
-  type RuntimeFile,
-  SEEK,
-} from "./runtime.ts";
-import {
-  type Awaitable,
   type FileSystem,
-  hasCode,
   ifPresent,
+  isDiskFull,
   isSameState,
-  withPath,
 } from "./system.ts";
+
+/** What a file store shares with operations on its files. */
+export interface StoreRoot extends FileContext {
+  readonly root: FileSystemRoot;
+  readonly system: FileSystem;
+}
+
+const roots = /* @__PURE__ */ new WeakMap<object, StoreRoot>();
+
+/** Remembers the root of a file store, for operations that work on its files. */
+export function rememberRoot(store: object, root: StoreRoot): void {
+  roots.set(store, root);
+}
+
+/** The root of a file store; `undefined` for any other store. */
+export function rootOf(store: object): StoreRoot | undefined {
+  return roots.get(store);
+}
+
+/** The key of a folder. */
+export type FolderKey = "" | StoreKey;
 
 /** The properties of a regular file below the root of a store. */
 interface FileFacts {
@@ -27,61 +39,46 @@ interface FileFacts {
   readonly ino: number | null;
 }
 
-/** The key of a folder. */
-export type FolderKey = "" | StoreKey;
-
-/** The operations of {@linkcode fileChangesOf}. */
-export type FileChanges = Pick<SystemFileChanges, keyof SystemFileChanges>;
-
-/** Returns the operations on the files of a store; `undefined` if it is not a file store. */
-export function fileChangesOf(store: object): FileChanges | undefined {
-  const root = rootOf(store);
-  return root && new SystemFileChanges(root);
-}
-
-/** The codes of errors of file systems without hard links, or without further ones for a file. */
-const NO_LINKS = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"];
-
 /** The number of folders that are remembered, so that memory stays small. */
 const MOST_FOLDERS = 4096;
 
-/** The number of folders that are waited for at once: the disk writes the names in all of them together. */
-const SYNCS = 16;
-
 /**
- * Operations that change the files of a file store in place, without copies. Files whose
- * names or folders are symbolic links are refused. If writers of the store wait for the
- * disk, so do these operations, and `sync` waits for names.
+ * Operations on the files of a file store that a conversion in place consists of, beside
+ * those of the store. Files whose names or folders are symbolic links are refused.
  */
-class SystemFileChanges {
-  readonly #root: FileSystemRoot;
-  readonly #system: FileSystem;
-  readonly #runtime: Runtime;
-  readonly #isSynced: boolean;
+export class FileChanges {
+  readonly #context: StoreRoot;
   /** The folders that were found to exist and to be no links. */
   readonly #direct = new Set<string>();
 
-  constructor({ root, system, isSynced }: StoreRoot) {
-    this.#root = root;
-    this.#system = system;
-    this.#runtime = system.runtime;
-    this.#isSynced = isSynced;
+  constructor(context: StoreRoot) {
+    this.#context = context;
+  }
+
+  /** Returns the operations on the files of a store; `undefined` if it is not a file store. */
+  static of(store: object): FileChanges | undefined {
+    const root = rootOf(store);
+    return root && new FileChanges(root);
   }
 
   /** Locks a folder; returns a function that unlocks it, or `undefined` if another run holds the lock. */
   async lock(folder: FolderKey): Promise<(() => Promise<void>) | undefined> {
+    const { system } = this.#context;
     const path = `${await this.#ensureFolder(folder)}/${IN_PLACE_LOCK}`;
     while (true) {
-      const file = this.#system.openOrCreate(path);
+      const file = system.openOrCreate(path);
       if (!await file.tryLock()) {
         file.close();
         return undefined;
       }
       // The run that had the lock before may have removed the file.
-      if (isSameState(file.stat(), this.#system.stat(path))) {
+      if (isSameState(file.stat(), system.stat(path))) {
         return async () => {
-          await this.#system.remove(path);
-          file.close();
+          try {
+            await system.remove(path);
+          } finally {
+            file.close();
+          }
         };
       }
       file.close();
@@ -89,11 +86,11 @@ class SystemFileChanges {
   }
 
   /** Returns the state of the file of a key; `undefined` if there is none. */
-  async stat(key: StoreKey): Promise<FileFacts | undefined> {
+  stat(key: StoreKey): FileFacts | undefined {
     const path = this.#findPath(key);
     const info = path === undefined
       ? undefined
-      : ifPresent(() => this.#runtime.lstatSync(path));
+      : ifPresent(() => this.#context.system.runtime.lstatSync(path));
     if (info === undefined) return undefined;
     if (info.isFile) {
       return { size: info.size, links: info.nlink ?? 1, ino: info.ino };
@@ -105,161 +102,83 @@ class SystemFileChanges {
     );
   }
 
-  /**
-   * Reads a range of a file, or all of it from an offset; `undefined` if there is no file.
-   * Short reads run at once, since handing them to another thread takes longer.
-   */
-  async read(
-    key: StoreKey,
-    offset: number,
-    length?: number,
-  ): Promise<Uint8Array | undefined> {
-    const path = this.#findPath(key);
-    const file = path === undefined ? undefined : this.#system.open(path);
-    if (file === undefined) return undefined;
-    try {
-      const { size } = file.stat();
-      const end = Math.min(size, offset + (length ?? size));
-      const bytes = new Uint8Array(Math.max(0, end - offset));
-      return bytes.subarray(0, await file.fill(bytes, offset));
-    } finally {
-      file.close();
-    }
-  }
-
   /** Finds a symbolic link to a folder, in a folder and those below it. */
   async findLinkedFolder(folder: FolderKey): Promise<StoreKey | undefined> {
+    const { runtime } = this.#context.system;
     const path = await this.#ensureFolder(folder);
     for await (
-      const { name, isDirectory, isSymlink } of this.#runtime.readDir(path)
+      const { name, isDirectory, isSymlink } of runtime.readDir(path)
     ) {
       const key: StoreKey = `${folder as StoreKey}/${name}`;
       if (isDirectory) {
         const found = await this.findLinkedFolder(key);
         if (found !== undefined) return found;
       } else if (isSymlink) {
-        const target = ifPresent(() =>
-          this.#runtime.statSync(`${path}/${name}`)
-        );
+        const target = ifPresent(() => runtime.statSync(`${path}/${name}`));
         if (target?.isDirectory) return key;
       }
     }
     return undefined;
   }
 
-  /** Writes a file, which has all of its bytes before it gets its name. */
-  async write(key: StoreKey, bytes: Uint8Array): Promise<void> {
-    const path = await this.#path(key);
-    const { folder } = splitPath(path);
-    const temporary = await createTemporary(this.#system, folder);
+  /** Whether the file system of a locked folder has hard links. */
+  async canLink(folder: FolderKey): Promise<boolean> {
+    const { system } = this.#context;
+    const path = await this.#ensureFolder(folder);
+    const other = `${path}/${IN_PLACE_LOCK}-link`;
+    await system.remove(other); // An earlier run may have been killed.
     try {
-      await temporary.file.append(bytes);
-      if (this.#isSynced) await temporary.file.sync();
-      await this.#system.rename(temporary.path, path);
-      temporary.file.close();
+      system.runtime.linkSync(`${path}/${IN_PLACE_LOCK}`, other);
     } catch (error) {
-      await discard(this.#system, temporary);
-      throw error;
+      if (isDiskFull(error)) throw error;
+      return false;
     }
+    await system.remove(other);
+    return true;
   }
 
-  /**
-   * Creates a file, which may be seen before it has all of its bytes; returns `false` if
-   * there is one. Takes a fifth of the time of `write`.
-   */
-  async create(key: StoreKey, bytes: Uint8Array): Promise<boolean> {
-    try {
-      await this.#change(
-        key,
-        (file) => writeAllSync(file, bytes),
-        { createNew: true },
-      );
-      return true;
-    } catch (error) {
-      if (hasCode(error, "EEXIST", "AlreadyExists")) return false;
-      throw error;
-    }
-  }
-
-  /** Cuts a file to a length. */
-  async cut(key: StoreKey, length: number): Promise<void> {
-    await this.#change(key, (file) => file.truncateSync(length));
-  }
-
-  /** Writes bytes at an offset, which become the end of the file. */
-  async extend(
-    key: StoreKey,
-    offset: number,
-    bytes: Uint8Array,
-  ): Promise<void> {
-    await this.#change(key, (file) => {
-      file.seekSync(offset, SEEK.start);
-      writeAllSync(file, bytes);
-      file.truncateSync(offset + bytes.length);
-    });
-  }
-
-  /** Gives a file a second name; returns `false` where the file system has no hard links. */
-  async link(from: StoreKey, to: StoreKey): Promise<boolean> {
+  /** Gives a file a second name. */
+  async link(from: StoreKey, to: StoreKey): Promise<void> {
+    const { system } = this.#context;
     const [path, other] = [await this.#path(from), await this.#path(to)];
-    try {
-      this.#runtime.linkSync(path, other);
-      return true;
-    } catch (error) {
-      if (NO_LINKS.includes((error as { code?: string }).code!)) return false;
-      throw error;
-    }
+    system.runtime.linkSync(path, other);
+    await this.#sync(other);
   }
 
-  /** Gives a file another name, in place of another file, which must be short, since its blocks are freed. */
-  async rename(from: StoreKey, to: StoreKey): Promise<void> {
-    this.#runtime.renameSync(await this.#path(from), await this.#path(to));
+  /** Gives the files of a chunk another layout as one change. */
+  async reshape(chunk: StoreKey, files: ReshapedFiles): Promise<void> {
+    await reshapeFiles(this.#context, chunk, files);
   }
 
   /** Removes the file of a key, if there is one. */
   async remove(key: StoreKey): Promise<void> {
     const path = this.#findPath(key);
-    if (path !== undefined) await this.#system.remove(path);
+    if (path === undefined) return;
+    await this.#context.system.remove(path);
+    await this.#sync(path);
   }
 
-  /** Removes a folder, if it is empty. Returns whether it is gone. */
-  async removeFolder(folder: FolderKey): Promise<boolean> {
+  /** Removes the empty folders below a folder. Returns whether the folder is empty itself. */
+  async removeEmptyFolders(folder: FolderKey): Promise<boolean> {
     const path = this.#findFolder(folder);
     if (path === undefined) return true;
-    this.#direct.delete(folder);
-    try {
-      await this.#runtime.remove(path);
-      return true;
-    } catch {
-      return false; // It holds other files.
+    const { runtime } = this.#context.system;
+    let isEmpty = true;
+    for await (const { name, isDirectory } of runtime.readDir(path)) {
+      const below: StoreKey = `${folder as StoreKey}/${name}`;
+      if (!isDirectory || !await this.removeEmptyFolders(below)) {
+        isEmpty = false;
+        continue;
+      }
+      this.#direct.delete(below);
+      runtime.removeSync(`${path}/${name}`);
     }
+    return isEmpty;
   }
 
-  /** Waits until the names in folders are on the disk. */
-  async sync(folders: Iterable<FolderKey>): Promise<void> {
-    if (!this.#isSynced) return;
-    await runConcurrently(new Set(folders), SYNCS, async (folder) => {
-      const path = this.#findFolder(folder);
-      if (path !== undefined) await this.#system.syncFolder(path);
-    });
-  }
-
-  /** Changes a file. */
-  async #change(
-    key: StoreKey,
-    change: (file: RuntimeFile) => void,
-    options: OpenOptions = {},
-  ): Promise<void> {
-    const path = await this.#path(key);
-    const file = this.#runtime.openSync(path, { ...options, write: true });
-    try {
-      change(file);
-      if (this.#isSynced) await file.sync();
-    } catch (error) {
-      throw withPath(error, path);
-    } finally {
-      file.close();
-    }
+  async #sync(path: string): Promise<void> {
+    const { system, isSynced } = this.#context;
+    if (isSynced) await system.syncFolder(splitPath(path).folder);
   }
 
   /** The path of a file, whose folder is created if it is missing. */
@@ -275,25 +194,24 @@ class SystemFileChanges {
     return path && `${path}/${name}`;
   }
 
-  #ensureFolder(folder: FolderKey): Awaitable<string> {
+  async #ensureFolder(folder: FolderKey): Promise<string> {
     return this.#findFolder(folder) ??
-      this.#root.ensureFolder(folder).then((path) =>
-        this.#remember(folder, path)
-      );
+      this.#remember(folder, await this.#context.root.ensureFolder(folder));
   }
 
   /** The path of a folder; `undefined` if it is missing. */
   #findFolder(folder: FolderKey): string | undefined {
-    if (this.#direct.has(folder)) return this.#root.path + folder;
-    const path = this.#root.follow(folder);
+    const { root } = this.#context;
+    if (this.#direct.has(folder)) return root.path + folder;
+    const path = root.follow(folder);
     return path && this.#remember(folder, path);
   }
 
   /** Remembers a folder, and refuses one that a link leads to. */
   #remember(folder: FolderKey, path: string): string {
-    const [found, expected] = [path, this.#root.path + folder].map((each) =>
-      each.replaceAll(/\/+/g, "/").replace(/\/$/, "")
-    );
+    const [found, expected] = [path, this.#context.root.path + folder].map((
+      each,
+    ) => each.replaceAll(/\/+/g, "/").replace(/\/$/, ""));
     if (found !== expected) {
       throw new Error(
         `Expected a folder that no symbolic link leads to, found ${
@@ -305,8 +223,4 @@ class SystemFileChanges {
     this.#direct.add(folder);
     return path;
   }
-}
-
-function writeAllSync(file: RuntimeFile, bytes: Uint8Array): void {
-  while (bytes.length > 0) bytes = bytes.subarray(file.writeSync(bytes));
 }

@@ -34,7 +34,8 @@ import {
 } from "./change_files.ts";
 import { type FileContext, readFileOf, readFiles } from "./read_files.ts";
 import { recoverFolder } from "./recover_folder.ts";
-import { FileSystemRoot, rememberRoot } from "./root.ts";
+import { rememberRoot, type StoreRoot } from "./file_changes.ts";
+import { FileSystemRoot } from "./root.ts";
 import { FileSystem, hasCode, notFound, openFiles } from "./system.ts";
 
 /**
@@ -135,7 +136,7 @@ const OPTIONS: OptionRules<FileSystemStoreOptions> = {
  */
 export class FileSystemStore extends BaseWritableStore {
   readonly #root: FileSystemRoot;
-  readonly #context: FileContext & { readonly system: FileSystem };
+  readonly #context: StoreRoot;
   readonly #exclusive: FileContext;
 
   /**
@@ -169,7 +170,7 @@ export class FileSystemStore extends BaseWritableStore {
       onRecovery,
     };
     this.#exclusive = { ...this.#context, system: new FileSystem(true) };
-    rememberRoot(this, { root: this.#root, system, isSynced });
+    rememberRoot(this, this.#context);
   }
 
   /** Refuses an invalid key, and that of a temporary file. */
@@ -305,7 +306,7 @@ export class FileSystemStore extends BaseWritableStore {
    * @throws {Error} If the root is a file, or the path leads out of it.
    */
   async recover(options: RecoverOptions = {}): Promise<Recovery> {
-    return await recoverFolder({ ...this.#context, root: this.#root }, options);
+    return await recoverFolder(this.#context, options);
   }
 
   /**

@@ -16,6 +16,7 @@ import {
   contentsOf,
   isDiskFull,
   isSameState,
+  notFound,
   type OpenFile,
   type System,
   WINDOW,
@@ -114,14 +115,16 @@ export class Journal {
       }
       try {
         const record = file && await readRecord(file, place);
-        const pairs = record?.action === "replace" ? record.files : [];
-        const last = pairs.at(-1);
+        const { parts, temporaries } = record
+          ? namesOf(record)
+          : { parts: [], temporaries: [] };
+        const last = temporaries.at(-1);
         const all = [
           names.at(-1)!,
           ...last ? [last[1], last[0]] : [], // A change without its last temporary file is finished.
-          ...record?.action === "delete" ? record.files.toReversed() : [],
           ...names.toReversed(),
-          ...pairs.flatMap(([from, to]) => [to, from]),
+          ...parts.toReversed(),
+          ...temporaries.flat(),
         ];
         const paths = new RecordPaths(place);
         for (const name of new Set(all)) {
@@ -238,6 +241,7 @@ export class Journal {
       }
       return await this.#sync(removed);
     }
+    if (record.action === "reshape") return await this.#reshape(record);
     const from: (string | undefined)[] = [];
     const to: string[] = [];
     for (const [temporary, name] of record.files) {
@@ -257,6 +261,55 @@ export class Journal {
       await system.rename(from[i]!, to[i]!);
     }
     await this.#sync(to);
+  }
+
+  /**
+   * Gives the files of a chunk another layout. Nobody reads the new one before the end. For
+   * readers of the old one, the chunk is incomplete from the first step on, if it has a file
+   * that the new one lacks.
+   */
+  async #reshape({ removed, data, renamed, files }: Reshaping): Promise<void> {
+    const { system } = this.#place;
+    const changed: string[] = [];
+    for (const name of removed.toReversed()) {
+      const path = await this.#paths.find(name);
+      if (path === undefined) continue;
+      await system.remove(path);
+      changed.push(path);
+    }
+    const tail = data?.tail && await this.#paths.find(data.tail);
+    // Without the bytes that follow, or under another name, the file has been changed.
+    const isLeft = !data?.tail || await this.#isThere(tail);
+    const path = data && isLeft ? await this.#paths.find(data.name) : undefined;
+    if (await this.#isThere(path)) {
+      const file = await system.openOrCreate(path!);
+      try {
+        await file.truncate!(data!.size);
+        if (tail) await file.append(await this.#read(tail));
+        if (this.#place.isSynced) await file.sync();
+      } finally {
+        file.close();
+      }
+    }
+    for (const [from, to] of [...renamed, ...files]) {
+      const path = await this.#paths.find(from);
+      if (!await this.#isThere(path)) continue;
+      const target = await this.#paths.make(to);
+      await system.rename(path!, target);
+      changed.push(path!, target);
+    }
+    await this.#sync(changed);
+    if (tail) await system.remove(tail);
+  }
+
+  async #read(path: string): Promise<Uint8Array> {
+    const file = await this.#place.system.open(path);
+    if (file === undefined) throw notFound(`Expected a file: ${path}`);
+    try {
+      return await contentsOf(file);
+    } finally {
+      file.close();
+    }
   }
 
   async #isThere(path: string | undefined): Promise<boolean> {
@@ -279,11 +332,11 @@ export class Journal {
    */
   async #remove(): Promise<void> {
     if (await this.#tryRemove()) return;
-    if (this.#last?.action !== "delete") return;
+    if (this.#last === undefined || this.#last.action === "replace") return;
     try {
       await this.#file.replace(new Uint8Array());
     } catch (error) {
-      // The next writer deletes the files again.
+      // The next writer does the same again.
       this.#isUnfinished = true;
       throw this.#pending(this.#last, error);
     }
@@ -364,28 +417,48 @@ export async function readRecord(
 
 /** Refuses a record with files that are neither parts of its chunk nor temporary files beside them. */
 async function assertParts(
-  { action, chunk, files }: JournalRecord,
+  record: JournalRecord,
   { folder, path, isPart }: JournalPlace,
 ): Promise<void> {
+  const { chunk } = record;
   if (splitPath(path).name !== await journalName(chunk)) {
     throw new Error(`Expected the record of this chunk, found one of ${chunk}`);
   }
   const keyOf = (name: string) => resolveKey(folder, name) as StoreKey;
-  const pairs = action === "replace"
-    ? files
-    : files.map((name) => [undefined, name] as const);
-  for (const [from, to] of pairs) {
-    const key = keyOf(to);
-    if (!isPart(`${folder as StoreKey}/${chunk}`, key)) {
-      throw new Error(`Expected names of parts of the chunk, found ${to}`);
-    }
-    if (from === undefined) continue;
-    const { folder: above, name } = splitPath(keyOf(from));
-    const isBeside = key.startsWith(`${above}/`);
-    if (!isBeside || !isTemporary(name) || isLock(name)) {
-      throw new Error(`Expected a temporary file for ${to}, found ${from}`);
-    }
+  const { parts, temporaries } = namesOf(record);
+  for (const name of parts) {
+    if (isPart(`${folder as StoreKey}/${chunk}`, keyOf(name))) continue;
+    throw new Error(`Expected names of parts of the chunk, found ${name}`);
   }
+  for (const [temporary, part] of temporaries) {
+    const { folder: above, name } = splitPath(keyOf(temporary));
+    const isBeside = keyOf(part).startsWith(`${above}/`);
+    if (isBeside && isTemporary(name) && !isLock(name)) continue;
+    throw new Error(
+      `Expected a temporary file for ${part}, found ${temporary}`,
+    );
+  }
+}
+
+/** The names of parts in a record, and those of temporary files, each with a part beside it. */
+export function namesOf(
+  record: JournalRecord,
+): { parts: readonly string[]; temporaries: readonly NamePair[] } {
+  if (record.action === "delete") {
+    return { parts: record.files, temporaries: [] };
+  }
+  const parts = record.files.map(([_, to]) => to);
+  if (record.action === "replace") return { parts, temporaries: record.files };
+  const { removed, renamed, files, data } = record;
+  return {
+    parts: [
+      ...parts,
+      ...removed,
+      ...renamed.flat(),
+      ...data ? [data.name] : [],
+    ],
+    temporaries: data?.tail ? [...files, [data.tail, data.name]] : files,
+  };
 }
 
 /** How long a writer waits for a lock that another program holds, in milliseconds. */
@@ -565,14 +638,34 @@ export type JournalRecord =
     | {
       readonly action: "replace";
       /** The names of temporary files, and the names that they get, in storing order. */
-      readonly files: readonly (readonly [from: string, to: string])[];
+      readonly files: readonly NamePair[];
     }
     | {
       readonly action: "delete";
       /** The names of the files, in storing order. */
       readonly files: readonly string[];
     }
+    | ({ readonly action: "reshape" } & Reshaping)
   );
+
+/** Two names of a file, before and after. */
+type NamePair = readonly [from: string, to: string];
+
+/** How the files of a chunk get another layout, without a copy of the longest one. */
+export interface Reshaping {
+  /** The files that the new layout does not have, in storing order. */
+  readonly removed: readonly string[];
+  /** The file that is cut to a length, and then made longer by the bytes of a temporary file. */
+  readonly data?: {
+    readonly name: string;
+    readonly size: number;
+    readonly tail?: string;
+  };
+  /** The files that get other names. */
+  readonly renamed: readonly NamePair[];
+  /** The names of temporary files, and the names that they get. */
+  readonly files: readonly NamePair[];
+}
 
 /** Encodes a record as a line of JSON, twice. */
 export function encodeRecord(record: JournalRecord): Uint8Array {
@@ -598,12 +691,25 @@ function decodeRecord(bytes: Uint8Array): JournalRecord | undefined {
 }
 
 function isRecord(record: unknown): record is JournalRecord {
-  const { chunk, action, files } = (record ?? {}) as Record<string, unknown>;
+  const { chunk, action, files, removed, renamed, data } =
+    (record ?? {}) as Record<string, unknown>;
   const isName = (name: unknown) => typeof name === "string";
-  const isPair = (pair: unknown) =>
-    Array.isArray(pair) && pair.length === 2 && pair.every(isName);
-  return isName(chunk) && Array.isArray(files) && files.length > 0 && (
-    action === "replace" && files.every(isPair) ||
-    action === "delete" && files.every(isName)
+  const areNames = (names: unknown) =>
+    Array.isArray(names) && names.every(isName);
+  const arePairs = (pairs: unknown) =>
+    Array.isArray(pairs) &&
+    pairs.every((pair) => areNames(pair) && pair.length === 2);
+  if (!isName(chunk)) return false;
+  if (action === "reshape") {
+    const { name, size, tail } = (data ?? { name: "", size: 0 }) as Record<
+      string,
+      unknown
+    >;
+    return areNames(removed) && arePairs(renamed) && arePairs(files) &&
+      isName(name) && Number.isSafeInteger(size) && isName(tail ?? "");
+  }
+  return (files as unknown[] | undefined)?.length! > 0 && (
+    action === "replace" && arePairs(files) ||
+    action === "delete" && areNames(files)
   );
 }

@@ -10,6 +10,7 @@ import {
   Journal,
   type JournalPlace,
   type JournalRecord,
+  namesOf,
   readRecord,
   RecordPaths,
 } from "./journal.ts";
@@ -210,9 +211,8 @@ async function findLeftovers(
           const record = await readRecord(file, journal);
           if (record === undefined) return;
           events.finished(journal, record);
-          if (record.action === "delete") return;
           const paths = new RecordPaths(journal);
-          for (const [name] of record.files) {
+          for (const [name] of namesOf(record).temporaries) {
             const path = await paths.find(name);
             if (path !== undefined) needed.add(path);
           }

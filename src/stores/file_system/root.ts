@@ -346,23 +346,3 @@ function rootPath(root: unknown, { build }: Runtime): string {
 function joined(folder: string, relative: string): string {
   return relative === "" ? folder : `${folder}/${relative}`;
 }
-
-/** The folder of a file store. */
-export interface StoreRoot {
-  readonly root: FileSystemRoot;
-  readonly system: FileSystem;
-  /** Whether writers wait until everything is on the disk. */
-  readonly isSynced: boolean;
-}
-
-const roots = /* @__PURE__ */ new WeakMap<object, StoreRoot>();
-
-/** Remembers the root of a file store, for operations that work on its files. */
-export function rememberRoot(store: object, root: StoreRoot): void {
-  roots.set(store, root);
-}
-
-/** The root of a file store; `undefined` for any other store. */
-export function rootOf(store: object): StoreRoot | undefined {
-  return roots.get(store);
-}

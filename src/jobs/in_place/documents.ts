@@ -8,16 +8,78 @@ import {
   V2_DOCUMENTS,
 } from "../../metadata/mod.ts";
 import { isSameBytes } from "../../runtime/mod.ts";
-import {
-  readSize,
-  type Store,
-  type StoreKey,
-  type StoreOptions,
-} from "../../stores/mod.ts";
+import type { Store, StoreKey, StoreOptions } from "../../stores/mod.ts";
 import type { ConvertPlan } from "../convert/convert_plan.ts";
 import { besideNodes, withoutNodes } from "../convert/source_files.ts";
 import type { Place } from "../../hierarchy/mod.ts";
-import { changedKey, type DocumentChange, type InPlaceState } from "./state.ts";
+import type { LeftOutNode, OtherArray } from "../convert/convert_options.ts";
+
+/** What the marker of a conversion in place holds: all that another run needs to finish it. */
+export interface InPlaceState {
+  /** Whether a run has failed, so that the earlier layout is restored: the documents are swapped. */
+  readonly isUndone: boolean;
+  readonly documents: readonly DocumentChange[];
+  /** The arrays whose documents change. */
+  readonly arrays: readonly {
+    readonly path: string;
+    /** The number of chunks. */
+    readonly count: number;
+    /**
+     * Whether new files are added beside the earlier ones, so that the array can be read all
+     * the time. Otherwise, each chunk is changed, and the array does not open meanwhile.
+     */
+    readonly isAdded: boolean;
+  }[];
+  /** The keys of Zarr v2 metadata beside a `zarr.json`, below the converted node. */
+  readonly v2Documents: readonly StoreKey[];
+  /** The nodes whose documents are not valid, which stay as they are. */
+  readonly leftOut: readonly LeftOutNode[];
+  /** The paths of the nodes that `only` and `exclude` leave out. */
+  readonly excluded: readonly string[];
+  /** The arrays that cannot get the layout, with `keepGoing`. */
+  readonly others: readonly OtherArray[];
+  /** The paths of Zarr v2 nodes below the converted node, which stay as they are. */
+  readonly v2Nodes: readonly string[];
+}
+
+/** The texts of a document before, during and after a conversion in place: `null` where it is absent. */
+export interface DocumentChange {
+  /** The path of the node below the converted one, or `..` for each group above it. */
+  readonly path: string;
+  /** The name of a document of Zarr v2. Default: `zarr.json`. */
+  readonly name?: string;
+  readonly before: string | null;
+  /** The document while nodes do not open; absent if they can be read all the time. */
+  readonly interim?: string | null | undefined;
+  readonly after: string | null;
+}
+
+/** The state in which the earlier layout is restored. */
+export function undone(state: InPlaceState): InPlaceState {
+  return {
+    ...state,
+    isUndone: true,
+    documents: state.documents.map(({ before, after, ...change }) => ({
+      ...change,
+      before: after,
+      after: before,
+    })),
+  };
+}
+
+/** The key of the document of a {@linkcode DocumentChange}; `undefined` if it lies outside of the store. */
+export function changedKey(
+  { root }: Place,
+  { path, name: document }: DocumentChange,
+): StoreKey | undefined {
+  const names = root.split("/").slice(1);
+  for (const name of path.split("/")) {
+    if (name === "..") {
+      if (names.pop() === undefined) return undefined;
+    } else if (name !== "") names.push(name);
+  }
+  return `/${[...names, document ?? "zarr.json"].join("/")}`;
+}
 
 /**
  * The name of the chunk key encoding and of the codec of an array that is being converted.
@@ -66,6 +128,25 @@ export async function documentChanges(
     : [...changes, ...await v2Changes(plan, options)];
 }
 
+/** The Zarr v2 metadata beside the documents of nodes, which names the earlier keys of chunks and goes. */
+export async function v2Removals(
+  { source, nodes }: ConvertPlan,
+  options: StoreOptions,
+): Promise<DocumentChange[]> {
+  const changes: DocumentChange[] = [];
+  for (const { path } of nodes) {
+    for (const name of V2_DOCUMENTS) {
+      const change = { path, name, interim: null, after: null };
+      const key = changedKey(source, { ...change, before: null })!;
+      const bytes = await source.store.get(key, options);
+      if (bytes !== undefined) {
+        changes.push({ ...change, before: textOf(bytes) });
+      }
+    }
+  }
+  return changes;
+}
+
 /** The changes of consolidated metadata of Zarr v2 in folders above nodes, which describes these nodes. */
 async function v2Changes(
   plan: ConvertPlan,
@@ -98,24 +179,6 @@ async function v2Changes(
   return changes;
 }
 
-/** The keys of Zarr v2 metadata beside the documents of nodes, below the outermost node. */
-export async function v2DocumentsBeside(
-  { source, nodes }: ConvertPlan,
-  options: StoreOptions,
-): Promise<StoreKey[]> {
-  const found: StoreKey[] = [];
-  for (const { path } of nodes) {
-    for (const name of V2_DOCUMENTS) {
-      const key: StoreKey = path === "" ? `/${name}` : `/${path}/${name}`;
-      const whole: StoreKey = `${source.root as StoreKey}${key}`;
-      if (await readSize(source.store, whole, options) !== undefined) {
-        found.push(key);
-      }
-    }
-  }
-  return found;
-}
-
 function changeOf(
   path: string,
   before: Uint8Array,
@@ -141,7 +204,13 @@ function interimOf(document: unknown): unknown {
   return { ...rest, chunk_key_encoding: unknown, codecs: [unknown] };
 }
 
-function textOf(bytes: Uint8Array): string {
+/** The bytes of a text; `undefined` for an absent document. */
+export function bytesOf(text: string | null): Uint8Array | undefined {
+  return text === null ? undefined : new TextEncoder().encode(text);
+}
+
+/** The text of a document, which is kept as it is. */
+export function textOf(bytes: Uint8Array): string {
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
 }
 
@@ -151,10 +220,10 @@ export function storeBefore(
   { documents }: InPlaceState,
 ): Place {
   const { store, root } = place;
-  const before = new Map<StoreKey, Uint8Array>();
+  const before = new Map<StoreKey, Uint8Array | undefined>();
   for (const change of documents) {
     const key = changedKey(place, change);
-    if (key) before.set(key, new TextEncoder().encode(change.before));
+    if (key) before.set(key, bytesOf(change.before));
   }
   const overlay: Store & { toString(): string } = {
     get: (key, options) =>
