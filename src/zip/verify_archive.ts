@@ -60,6 +60,8 @@ interface ZipShard {
   readonly store: Store;
   readonly key: StoreKey;
   readonly index: ShardIndex;
+  /** The length of an adopted zip in bytes, if its record and its index are joined to it. */
+  readonly fileSize?: number;
   /** Reads a range of the shard. */
   read(range: ByteRange): Promise<Uint8Array | undefined>;
 }
@@ -69,7 +71,7 @@ interface ZipShard {
  * the shard. Nothing is found in other shards.
  */
 export async function* zipShardProblems(
-  { store, key, index, read }: ZipShard,
+  { store, key, index, fileSize, read }: ZipShard,
   options: StoreOptions,
 ): AsyncGenerator<Omit<EntryProblem, "key">> {
   const start = await read({ offset: 0, length: 4 });
@@ -77,7 +79,10 @@ export async function* zipShardProblems(
     viewOf(start).getUint32(0, true) === LOCAL_SIGNATURE &&
     !index.some((entry) => entry?.offset === 0);
   if (!isZip) return;
-  const zip = new ZipStore(store, key);
+  const zip = new ZipStore(
+    fileSize === undefined ? store : storeOfStart(read, fileSize),
+    key,
+  );
   try {
     const ends = new Set<string>();
     for await (const found of entriesOf(zip, options)) {
@@ -99,6 +104,25 @@ export async function* zipShardProblems(
     if (!(error instanceof DamageError)) throw error;
     yield { kind: "header", message: error.message };
   }
+}
+
+/** Shows the first bytes of a shard as the value of any key. */
+function storeOfStart(read: ZipShard["read"], size: number): Store {
+  const getRange = async (_: StoreKey, range: ByteRange) => {
+    const start = "offset" in range
+      ? Math.min(range.offset, size)
+      : Math.max(0, size - range.suffixLength);
+    const length = "offset" in range ? range.length : size;
+    return await read({
+      offset: start,
+      length: Math.min(length, size - start),
+    });
+  };
+  return {
+    get: (key) => getRange(key, { offset: 0, length: size }),
+    getRange,
+    size: () => Promise.resolve(size),
+  };
 }
 
 /**

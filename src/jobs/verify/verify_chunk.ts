@@ -340,10 +340,11 @@ class ChunkVerification {
     );
     if (!this.#isDeep || !isWithin) return;
     if (path.length === 0 && !this.#array.isAdopted) {
+      const fileSize = await this.#sizeOfFile(end - indexSize, read);
       const problem = await tiffShardProblem(this.#array.chunks.metadata, {
         coordinates: this.#coordinates,
         index: entries,
-        size: await this.#sizeOfFile(end - indexSize, read),
+        size: fileSize,
         read,
       });
       if (problem !== undefined) {
@@ -354,8 +355,9 @@ class ChunkVerification {
       }
       const { store, chunks } = this.#array;
       const key = chunks.key(this.#coordinates);
+      const wasAdopted = fileSize < end - indexSize;
       const problems = zipShardProblems(
-        { store, key, index: entries, read },
+        { store, key, index: entries, read, ...wasAdopted && { fileSize } },
         this.#options,
       );
       for await (const { kind, message } of problems) {
