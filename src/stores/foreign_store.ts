@@ -1,9 +1,8 @@
 import { assertSizeLimit } from "../errors/mod.ts";
-import { copyBytes, isSameBytes, joinBytes, ownBytes } from "../runtime/mod.ts";
+import { copyBytes, isSameBytes, ownBytes } from "../runtime/mod.ts";
 import type {
   Backend,
   ChangeOptions,
-  PendingValues,
   Snapshot,
   Update,
   ValuesOptions,
@@ -11,6 +10,7 @@ import type {
 import { BaseStore, BaseWritableStore } from "./base_store.ts";
 import { abortable, rangeStream, toStream } from "./byte_streams.ts";
 import { KeyLocks } from "./locks.ts";
+import { MemoryPendingValues } from "./memory_store.ts";
 import {
   type ByteRange,
   lengthOfByteRange,
@@ -108,13 +108,12 @@ function adapt(store: Store): Backend {
     ...list,
     prepare(keys, options = {}) {
       return Promise.resolve(
-        new ForeignValues(
-          keys,
+        new MemoryPendingValues(
           options.signal,
           (values, check) =>
             change(keys, options, async () => {
               await check?.(source.snapshot(options.signal));
-              return values;
+              return keys.map((key) => values.get(key)!);
             }),
         ),
       );
@@ -355,60 +354,6 @@ function cut(
   if (value === undefined) return undefined;
   const { start, end } = resolveByteRange(range, value.length);
   return copyBytes(value, start, end);
-}
-
-/** Values of a foreign store, in memory until they are stored. */
-class ForeignValues implements PendingValues {
-  readonly #keys: readonly StoreKey[];
-  readonly #signal: AbortSignal | undefined;
-  readonly #values = new Map<StoreKey, Uint8Array>();
-  readonly #store: (
-    values: Uint8Array[],
-    check: ((values: Snapshot) => Promise<void>) | undefined,
-  ) => Promise<void>;
-
-  constructor(
-    keys: readonly StoreKey[],
-    signal: AbortSignal | undefined,
-    store: (
-      values: Uint8Array[],
-      check: ((values: Snapshot) => Promise<void>) | undefined,
-    ) => Promise<void>,
-  ) {
-    this.#keys = keys;
-    this.#signal = signal;
-    this.#store = store;
-  }
-
-  set(key: StoreKey, bytes: Uint8Array): Promise<void> {
-    this.#values.set(key, copyBytes(bytes));
-    return Promise.resolve();
-  }
-
-  writer(key: StoreKey): ReturnType<PendingValues["writer"]> {
-    const pieces: Uint8Array[] = [];
-    return Promise.resolve({
-      // deno-lint-ignore require-await -- so that an aborted signal is a rejection
-      write: async (bytes) => {
-        this.#signal?.throwIfAborted();
-        pieces.push(copyBytes(bytes));
-        return bytes.length;
-      },
-      close: () => {
-        this.#values.set(key, joinBytes(pieces));
-      },
-    });
-  }
-
-  async commit(check?: (values: Snapshot) => Promise<void>): Promise<void> {
-    const values = this.#keys.map((key) => this.#values.get(key)!);
-    await this.#store(values, check);
-  }
-
-  abort(): Promise<void> {
-    this.#values.clear();
-    return Promise.resolve();
-  }
 }
 
 /** Stores or deletes values one after the other. A failure puts the earlier values back. */

@@ -74,10 +74,10 @@ import {
  * as in `["", ".index"]` and in chunks of one object.
  *
  * If only names change, the array can be read all the time. Otherwise, it does not open
- * until the work is done. A run that fails before it has changed a file undoes its work. A
- * run that was stopped later, or killed, is finished by another run with the same options
- * or without a layout; the file `.zarr-parts-unfinished.json` says so. Programs that have
- * opened the array before must open it again, and nobody may write during the conversion.
+ * until the work is done. A run that fails restores the earlier layout. Where that fails, too,
+ * or the run was killed, another run with the same options or without a layout finishes it;
+ * the file `.zarr-parts-unfinished.json` says so. Programs that have opened the array before
+ * must open it again, and nobody may write during the conversion.
  *
  * With a store whose option `sync` is set, each step waits until all before it is on the
  * disk, so that a loss of power is like a kill. This takes some milliseconds for each chunk.
