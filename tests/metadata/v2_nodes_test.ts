@@ -358,7 +358,10 @@ const REFUSED: Record<string, Json[]> = {
     { filters: [{ id: "zlib" }, { id: "vlen-utf8" }] },
   ],
   "/filters/0/dtype": [
-    { dtype: "|S4", filters: [{ id: "delta", dtype: "|S4" }] },
+    {
+      ...{ dtype: "|S4", fill_value: null },
+      filters: [{ id: "delta", dtype: "|S4" }],
+    },
     ...["<i4", ">f4", undefined].map((dtype) => ({
       filters: [{ ...DELTA, dtype }],
     })),
