@@ -32,9 +32,11 @@ export {
   inspectAsString,
   redactUrl,
 } from "./describe_store.ts";
-export { canCopyFiles, copyFile, fileStamp } from "./file_system/copy_file.ts";
 export {
+  canCopyFiles,
+  copyFile,
   FileChanges,
+  fileStamp,
   type FolderKey,
   rootOf,
 } from "./file_system/file_changes.ts";

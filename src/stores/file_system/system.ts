@@ -1,6 +1,6 @@
 import { nextTurn } from "../../runtime/mod.ts";
-import { nodeRuntime } from "./node_runtime.ts";
 import {
+  nodeRuntime,
   type OpenOptions,
   type Runtime,
   type RuntimeFile,
