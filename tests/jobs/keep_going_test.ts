@@ -282,3 +282,15 @@ Deno.test("the command line leaves nodes out with --keep-going, ends with status
     assertEquals(found.out.split("metadata-invalid").length - 1, 7);
   });
 });
+
+Deno.test("convert names the first nodes that are not valid, of all that it has read", async () => {
+  const source = new MemoryStore();
+  await createGroup(source);
+  const { message } = await assertRejects(
+    () => convert(source, new MemoryStore(), LAYOUT),
+    MetadataError,
+    "; nor are the documents of ",
+  );
+  const named = PATHS.filter((path) => message.includes(`/${path}`));
+  assertEquals(named.length, Math.min(4, PATHS.length), message);
+});

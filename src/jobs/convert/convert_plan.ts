@@ -288,21 +288,10 @@ async function readUsable(
   & Pick<DocumentSettings, "parsed">
 > {
   const parsed = new Map<string, ParsedArray>();
-  const leftOut: LeftOutNode[] = [];
+  const invalid: { path: string; error: MetadataError }[] = [];
   const leaveOut = (path: string, error: MetadataError): false => {
     if (path === "") throw error;
-    if (!keepGoing) {
-      throw new MetadataError(
-        `${error.problem}; the option "keepGoing" leaves the node out`,
-        error.path,
-        {
-          document: documentKey(source, path),
-          store: describeStore(source.store),
-          cause: error,
-        },
-      );
-    }
-    leftOut.push({ path, message: error.message });
+    invalid.push({ path, error });
     return false;
   };
   let selected = ALL_NODES;
@@ -326,6 +315,30 @@ async function readUsable(
       return leaveOut(path, error);
     }
   });
+  const [first, ...others] = invalid;
+  if (first !== undefined && !keepGoing) {
+    const paths = others.slice(0, MOST_NAMED)
+      .map(({ path }) => describe(`/${path}`));
+    const rest = others.length - paths.length;
+    const more = paths.length === 0
+      ? ""
+      : `; nor are the documents of ${paths.join(", ")}${
+        rest > 0 ? ` and ${rest} more` : ""
+      } valid`;
+    throw new MetadataError(
+      `${first.error.problem}${more}; the option "keepGoing" leaves the node out`,
+      first.error.path,
+      {
+        document: documentKey(source, first.path),
+        store: describeStore(source.store),
+        cause: first.error,
+      },
+    );
+  }
+  const leftOut = invalid.map(({ path, error: { message } }) => ({
+    path,
+    message,
+  }));
   return { nodes, parsed, leftOut, selected };
 }
 
