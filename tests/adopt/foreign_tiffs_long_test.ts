@@ -490,18 +490,12 @@ Deno.test("a directory that is followed by damage is adopted as a page", async (
       "ends before",
     ],
   ];
-  for (const [name, file, message] of cases) {
+  for (const [name, file] of cases) {
     await t.step(name, async () => {
-      for (const options of [{}, { page: 1 }]) {
-        const error = await assertRejects(
-          () => readOf(file, 2, options),
-          DamageError,
-          message,
-        );
-        assert(error.message.includes('by the option "page"'), error.message);
+      for (const options of [{}, { page: 0 }]) {
+        const { data } = await readOf(file, 2, options);
+        assertEquals(data, Array.from(raw));
       }
-      const { data } = await readOf(file, 2, { page: 0 });
-      assertEquals(data, Array.from(raw));
     });
   }
 });
