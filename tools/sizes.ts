@@ -8,6 +8,7 @@ import {
   bundleExports,
   type BundleOptions,
   loadedFiles,
+  startFiles,
 } from "./bundle.ts";
 
 const MOD = import.meta.resolve("../mod.ts");
@@ -60,25 +61,34 @@ for (const program of PROGRAMS) {
   console.log(`${columns.join(" ")}  import ${names}`);
 }
 
-const alone = await totalOf(await bundleExports(FROM_ZARRITA, SPLIT));
-const both = await totalOf(
-  await bundleExports({
-    ...FROM_ZARRITA,
-    "{ withZarrParts, registerCodecs }": ZARRITA,
-    "{ HttpStore }": MOD,
-  }, SPLIT),
-);
+const alone = await weightOf(FROM_ZARRITA);
+const both = await weightOf({
+  ...FROM_ZARRITA,
+  "{ withZarrParts, registerCodecs }": ZARRITA,
+  "{ HttpStore }": MOD,
+});
+const text = (bytes: number) => bytes.toLocaleString("en");
 console.log(`
 All files of a program with zarrita have ${
-  alone.toLocaleString("en")
-} bytes gzipped, and ${both.toLocaleString("en")} with
+  text(alone.all)
+} bytes gzipped, and ${text(both.all)} with
 this package, which is ${
-  ((both - alone) / alone * 100).toFixed(1)
-} % more. The target is at most ${SHARE_TARGET * 100} %.`);
+  ((both.all - alone.all) / alone.all * 100).toFixed(1)
+} % more. The target is at most ${SHARE_TARGET * 100} %.
+At start, before an array needs codecs, such a program loads ${
+  text(alone.start)
+} bytes, and
+${text(both.start)} with this package.`);
 
-/** The gzipped size of all files that a program may load. */
-async function totalOf(files: BundledFiles): Promise<number> {
-  return await gzippedSizeOf(loadedFiles(files));
+/** The gzipped sizes of all files that a program may load, and of those that it loads at start. */
+async function weightOf(
+  exports: Readonly<Record<string, string>>,
+): Promise<{ all: number; start: number }> {
+  const files: BundledFiles = await bundleExports(exports, SPLIT);
+  return {
+    all: await gzippedSizeOf(loadedFiles(files)),
+    start: await gzippedSizeOf(startFiles(files)),
+  };
 }
 
 function sizeOf(texts: readonly string[]): number {

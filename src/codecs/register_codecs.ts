@@ -3,7 +3,6 @@ import { CODEC_BY_NAME } from "../metadata/mod.ts";
 import { nativeZlib } from "../runtime/mod.ts";
 import type { ChunkMetadata, CodecEntry } from "./codec.ts";
 import { Crc32cCodec } from "./crc32c_codec.ts";
-import { loadPackbits } from "./packbits_codec.ts";
 
 /**
  * The part of zarrita's `registry` that this package uses: a map from the name of a
@@ -176,7 +175,8 @@ type LoadCodec = (
 const LOADERS: Readonly<Record<string, LoadCodec>> = {
   crc32c: () => Promise.resolve(Crc32cCodec),
   async packbits(_, { bytes }) {
-    return bytes && await loadPackbits(bytes);
+    if (bytes === undefined) return undefined;
+    return await (await import("./packbits_codec.ts")).loadPackbits(bytes);
   },
   async zstd(name, { zstd }) {
     if (!hasZstd(zstd)) return undefined;

@@ -36,7 +36,7 @@ Deno.test("a bundled program with zarrita loads heavy codecs when an array needs
     "{ withZarrParts, registerCodecs }",
     "zarrita.ts",
   );
-  for (const name of ["JpegCodec", "FrameDecoder"]) {
+  for (const name of ["JpegCodec", "FrameDecoder", "PackbitsCodec"]) {
     assertEquals(definesClass(atStart, name), false, name);
     assertEquals(definesClass(all, name), true, name);
   }
