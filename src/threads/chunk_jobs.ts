@@ -164,10 +164,7 @@ export class JobRunner {
 
   /** Does the jobs of a request. The results have memory of their own. */
   async run({ format, jobs }: Request): Promise<JobResult[]> {
-    const name = JSON.stringify(
-      format,
-      (_, value) => typeof value === "bigint" ? String(value) : value,
-    );
+    const name = JSON.stringify(format, exactly);
     const coders = this.#formats.get(name) ?? new FormatCoders(format);
     this.#formats.set(name, coders);
     if (this.#formats.size > MOST_FORMATS) {
@@ -184,6 +181,14 @@ export class JobRunner {
     }
     return results;
   }
+}
+
+/** Tells apart numbers that are the same in JSON, such as -0 and 0, or infinities. */
+function exactly(_: string, value: unknown): unknown {
+  if (typeof value === "bigint") return `${value}n`;
+  if (typeof value !== "number") return value;
+  if (Object.is(value, -0)) return "-0";
+  return Number.isFinite(value) ? value : String(value);
 }
 
 /** The codecs of a format, which are loaded when a job needs them. */
