@@ -83,6 +83,7 @@ export {
 } from "./src/errors/mod.ts";
 export type {
   ArrayMetadata,
+  ConvertV2Options,
   NamedConfiguration,
   RegularChunkGrid,
 } from "./src/metadata/mod.ts";

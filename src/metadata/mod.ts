@@ -56,7 +56,7 @@ export {
   convertV2Array,
   convertV2Consolidated,
   convertV2Group,
-  type ConvertV2Settings,
+  type ConvertV2Options,
   isV2Document,
   V2_DOCUMENTS,
   v2Folders,

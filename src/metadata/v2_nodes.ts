@@ -7,7 +7,7 @@ import { withOmeInOne } from "./ome_attributes_v2.ts";
 import { withXarrayFillValue } from "./xarray_fill_value.ts";
 
 /** How nodes of Zarr v2 are converted. */
-export interface ConvertV2Settings {
+export interface ConvertV2Options {
   /**
    * Whether arrays that xarray has written get the attribute `_FillValue`, by which xarray
    * finds missing elements in Zarr v3. In Zarr v2, it takes the fill value for this. Default:
@@ -28,7 +28,7 @@ export interface ConvertV2Settings {
 export function convertV2Array(
   array: unknown,
   attributes: Members,
-  { fillValueAttribute = true }: ConvertV2Settings = {},
+  { fillValueAttribute = true }: ConvertV2Options = {},
 ): Members {
   const what = "the metadata of a Zarr v2 array";
   if (!isMembers(array)) refuse(`${what} to be an object`, array);
@@ -143,7 +143,7 @@ interface V2Node {
  */
 export function convertV2Consolidated(
   consolidated: unknown,
-  settings?: ConvertV2Settings,
+  settings?: ConvertV2Options,
 ): Map<string, Members> | undefined {
   if (!isMembers(consolidated) || !isMembers(consolidated.metadata)) {
     return undefined;

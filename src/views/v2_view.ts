@@ -11,7 +11,7 @@ import {
   convertV2Array,
   convertV2Consolidated,
   convertV2Group,
-  type ConvertV2Settings,
+  type ConvertV2Options,
   formatZarrJson,
   isV2Document,
   type Members,
@@ -100,7 +100,7 @@ import { isAnyDocument, isDocument } from "./view_documents.ts";
  */
 export function v2View<S extends Store>(
   store: S,
-  options: ConvertV2Settings = {},
+  options: ConvertV2Options = {},
 ): PlainStore<S> {
   assertStore(store);
   checkOptions(options, { fillValueAttribute: BOOLEAN }, "v2View");
@@ -155,7 +155,7 @@ export interface ComposedDocument {
 }
 
 /** How {@linkcode composeV2Document} composes a document. */
-export interface ComposeSettings extends ConvertV2Settings {
+export interface ComposeSettings extends ConvertV2Options {
   /**
    * The documents of the nodes below a group, by path, for its consolidated metadata, if it has
    * any. Default: those of its `.zmetadata`.
