@@ -2,6 +2,7 @@ import { type ChunkRows, type Codecs, noteKey } from "../codecs/mod.ts";
 import { DamageError, describe } from "../errors/mod.ts";
 import {
   type ArrayMetadata,
+  CODEC_BY_NAME,
   codecKind,
   namedCodecs,
   type NamedConfiguration,
@@ -25,7 +26,7 @@ import {
   stridesInOrder,
   type Threads,
 } from "../threads/mod.ts";
-import { copyBytes } from "../runtime/mod.ts";
+import { copyBytes, nativeZlib } from "../runtime/mod.ts";
 import type { ElementForm } from "./element_form.ts";
 import { createShardCoder, hasShards, transposeOrder } from "./whole_shards.ts";
 
@@ -140,7 +141,8 @@ export class ElementCodecs {
     const coder = hasShards(format.codecs)
       ? await createShardCoder(format, array, load)
       : ChunkCoder.create(format, own ?? await load(format));
-    return new ElementCodecs(format, coder, own === undefined);
+    const isForeign = own === undefined || !format.codecs.every(isInThreads);
+    return new ElementCodecs(format, coder, isForeign);
   }
 
   /** Whether threads do the work, and need the elements of blocks in memory that they share. */
@@ -452,6 +454,13 @@ export class ElementCodecs {
     const bytes = jobs.length * this.chunkBytes;
     return await threads.run(format, jobs, bytes, signal);
   }
+}
+
+/** Whether threads have a codec of this package: they have no zstd but that of the runtime. */
+function isInThreads({ name }: NamedConfiguration): boolean {
+  const by = CODEC_BY_NAME.get(name)?.by;
+  const needsZstd = by === "zstd" || by === "blosc";
+  return !needsZstd || nativeZlib()?.zstdDecompressSync !== undefined;
 }
 
 function isShared({ bytes }: ChunkBlock): boolean {

@@ -10,7 +10,6 @@ import {
 import { cliCommand } from "../cli/run_cli.ts";
 import { pathOf } from "../docs/pages.ts";
 import { digestsOf } from "../jobs/digests.ts";
-import { present } from "../stores/temp_dir.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { testWith } from "../support/tools.ts";
 import { serveAndHold } from "./serve_and_hold.ts";
@@ -102,22 +101,17 @@ testWith(
         const outputs = await outputsOf(slurm, 1);
         const ended = outputs.filter((text) => text.includes(" copied to "));
         assertEquals([ended.length, outputs.length], [15, 16]);
+        // The last job makes what the killed task has left undone.
         const [message] = await outputsOf(slurm, first.last);
-        assertMatch(message!, /lacks \d of 100 chunks and files/);
-        assertEquals(await outputsOf(slurm, first.verify), []);
-        assertEquals(await present(`${target}/zarr.json`), false);
-
-        const second = await submit();
-        await slurm.untilIdle();
-        assertStringIncludes(
-          (await outputsOf(slurm, second.last))[0]!,
-          "100 were there",
+        assertMatch(
+          message!,
+          /^\d+ chunks and files .* copied to .* were there/,
         );
         assertEquals(
           await digestsOf(new FileSystemStore(target)),
           await digestsOf(expected),
         );
-        const verified = await outputsOf(slurm, second.verify);
+        const verified = await outputsOf(slurm, first.verify);
         assertEquals(verified.length, 4);
         for (const text of verified) {
           assertStringIncludes(text, "25 chunks verified, nothing found");
