@@ -135,12 +135,9 @@ export const SCENARIOS: readonly Line[] = [
   line("write a, write b, read", { kills: 1, isLong }),
   line("write a, write b, read", { ...two, kills: 2, tries: 1, isLong }),
   line("write a, write b, read", { ...two, kills: 1, parts: 3, isLong }),
-  line("write a, write b, version", { ...two, ticks: 1, isLong }),
   line("delete d, write b, version", { ...two, ticks: 1, isLong }),
   line("delete d, write b, read", { ...two, kills: 1, parts: 3, isLong }),
-  line("write a, recover, read", { kills: 1, isLong }),
   line("update a, update b, update e", { isCoarse: true, isLong }),
-  line("update a, update b, read", { tries: 0, isLong }),
   line("update a, update b, recover", { isCoarse: true, isLong }),
 ];
 
