@@ -515,7 +515,7 @@ interface PlacedExtent {
 
 /** Ranges that are read by one request, since they lie close to each other. */
 interface JoinedReads {
-  /** What is read. */
+  /** The bytes that are read. */
   readonly range: { readonly offset: number; length: number };
   readonly reads: PlacedExtent[];
 }

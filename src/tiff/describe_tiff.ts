@@ -84,7 +84,7 @@ export async function describeTiff(
   return { pages };
 }
 
-/** What a TIFF holds, of which some may be damaged. */
+/** The directories and pages of a TIFF, some of which may be damaged. */
 interface FoundPages extends TiffDescription {
   /** Why the file may have more pages, which cannot be found. */
   readonly damage: DamageError | undefined;

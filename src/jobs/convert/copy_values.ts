@@ -154,7 +154,7 @@ function chunkIn(
       chunks.set(coordinates, value, {
         ...options,
         exclusive,
-        // What the target has belongs to the conversion, or was allowed to be replaced.
+        // A value of the target belongs to the conversion, or may be replaced.
         otherBytes: exclusive ? "replace" : "refuse",
       }),
     delete: (options) => chunks.delete(coordinates, options),

@@ -14,7 +14,7 @@ import { besideNodes, withoutNodes } from "../convert/source_files.ts";
 import type { Place } from "../../hierarchy/mod.ts";
 import type { LeftOutNode, OtherArray } from "../convert/convert_options.ts";
 
-/** What the marker of a conversion in place holds: all that another run needs to finish it. */
+/** The contents of the marker of a conversion in place: all that another run needs to finish the conversion. */
 export interface InPlaceState {
   /** Whether a run has failed, so that the earlier layout is restored: the documents are swapped. */
   readonly isUndone: boolean;

@@ -81,7 +81,7 @@ export class TargetChunks {
 
   get #setOptions(): SetChunkOptions {
     const exclusive = this.#sink.isExclusive;
-    // What the target has belongs to the conversion, or was allowed to be replaced.
+    // A value of the target belongs to the conversion, or may be replaced.
     return { exclusive, otherBytes: exclusive ? "replace" : "refuse" };
   }
 

@@ -14,7 +14,7 @@ import {
   isSameState,
 } from "./system.ts";
 
-/** What a file store shares with operations on its files. */
+/** The access of a file store that operations on its files share. */
 export interface StoreRoot extends FileContext {
   readonly root: FileSystemRoot;
   readonly system: FileSystem;

@@ -297,7 +297,7 @@ export const GENERATION_HEADER = "x-amz-meta-zarr-parts-generation";
 /** A later value may have the same `Last-Modified` as one that is younger, in milliseconds. */
 const LEAST_AGE = 2000;
 
-/** What the headers of a response tell about its value. */
+/** The validators of a value, from the headers of a response. */
 interface Validators {
   /** The write that the value belongs to. */
   readonly generation: string | undefined;
