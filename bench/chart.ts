@@ -5,8 +5,8 @@ import {
   numberText,
   type Row,
   sizeText,
-} from "./comparison.ts";
-import { speed } from "./measure.ts";
+  valueOf,
+} from "./report.ts";
 
 /** Rows that share one pair of axes. */
 interface Panel {
@@ -57,7 +57,7 @@ export function drawChart(comparisons: readonly Comparison[]): string {
   // Panels of lines share one scale of speeds.
   const speeds = panels.flatMap(({ rows, comparison }) =>
     rows.flatMap(({ timings }) =>
-      timings.map((timing) => comparison.unit.factor * speed(timing))
+      timings.map((timing) => valueOf(comparison.unit, timing))
     )
   );
   chart.setOption({
@@ -158,7 +158,7 @@ function seriesOf(panel: Panel, index: number) {
   const { rows, names, comparison } = panel;
   const value = (row: Row, name: string) => {
     const timing = row.timings.find((timing) => timing.name === name);
-    return timing ? comparison.unit.factor * speed(timing) : undefined;
+    return timing ? valueOf(comparison.unit, timing) : undefined;
   };
   let others = 0;
   return names.map((name) => {

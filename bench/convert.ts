@@ -1,9 +1,10 @@
-/** Converts arrays beside `cp -r`: `deno task bench convert` */
+/** Converts and recodes arrays beside `cp -r` and `zarrs_reencode`: `deno task bench convert recode` */
 import {
   convert,
   convertInPlace,
   type ConvertInPlaceOptions,
   type ConvertOptions,
+  type Recoding,
 } from "../jobs.ts";
 import {
   arrayMetadata,
@@ -12,206 +13,143 @@ import {
   FileSystemStore,
   parseShardLayout,
 } from "../mod.ts";
-import { MIB, randomBytes } from "./bytes.ts";
-import { command } from "./command.ts";
+import { MIB, randomBytes } from "./data.ts";
 import {
-  type Comparison,
-  GIGABYTES,
-  type Report,
-  sizeText,
-} from "./comparison.ts";
-import { measureConvertPeaks, measurePlans } from "./convert_memory.ts";
-import {
+  command,
   type Folder,
   freeSpace,
+  loadText,
   makeFolders,
   removeFolders,
+  settle,
 } from "./folders.ts";
 import { type Contestant, type Effort, measure } from "./measure.ts";
 import type { Options } from "./options.ts";
-import type { Table } from "./table.ts";
+import {
+  type Comparison,
+  GIGABYTES,
+  type Goal,
+  type Report,
+  type Row,
+  sizeText,
+} from "./report.ts";
+import { createVolume, writeVolume } from "./volume_arrays.ts";
+import { makeVolume } from "./volume_data.ts";
 
-const SHARD = 16 * MIB;
-const QUICK_SHARD = MIB;
-/** The number of shards of the rows that are also measured in place. */
-const SHARDS = 64;
-/** The number of shards of the other rows, whose speeds do not depend on it. */
-const FEW_SHARDS = 16;
-const PARTS: ConvertInPlaceOptions = { parts: ["", ".index"] };
-const PLAIN: ConvertInPlaceOptions = { plain: true };
-
-/** A row of the tables: from which layout to which. */
-interface Work {
-  readonly label: string;
-  readonly from: ConvertOptions;
-  readonly to: ConvertOptions;
-  /** The arguments by which `zarrs_reencode` does the same. */
-  readonly zarrs?: readonly string[];
-}
-
-/** The row that is measured in place, too. */
-const TO_PARTS: Work = { label: "to parts", from: {}, to: PARTS };
-
-const WORKS: readonly Work[] = [
-  { label: "other keys", from: {}, to: { suffix: ".shard" } },
-  {
-    label: "another separator",
-    from: {},
-    to: {
-      keyEncoding: { name: "default", configuration: { separator: "." } },
-    },
-    zarrs: ["--separator", "."],
-  },
-  { label: "from parts", from: PARTS, to: PLAIN },
-];
-
+const OURS = "convert";
+const COPY = "cp -r";
 const CUT = "in place, to parts";
 const JOIN = "in place, back";
-
 /** The converter of zarrs, which decodes and encodes chunks. */
 const ZARRS = "zarrs_reencode";
 
-/** Arrays of up to 1 GiB in memory and on disk, the memory, and the time to plan many chunks. */
+/** The number of shards. */
+const SHARDS = 32;
+const PARTS: ConvertInPlaceOptions = { parts: ["", ".index"] };
+const PLAIN: ConvertInPlaceOptions = { plain: true };
+
+/** Arrays of 512 MiB in memory and on disk. */
 export async function benchConvert(options: Options): Promise<Report> {
-  const shard = options.quick ? QUICK_SHARD : SHARD;
+  const shard = options.quick ? MIB : 16 * MIB;
   const effort: Effort = { ...options, least: 3, warmUps: 1 };
   const folders = await makeFolders(options.disk);
   try {
     const comparisons: Comparison[] = [];
     for (const folder of folders) {
-      comparisons.push(
-        await measureFolder(folder, SHARDS, shard, [TO_PARTS], effort),
-        await measureFolder(folder, FEW_SHARDS, shard, WORKS, effort),
-      );
+      comparisons.push(await measureCopies(folder, shard, effort));
     }
-    const counts = options.quick ? [1e3, 1e4] : [1e4, 1e5];
     return {
       comparisons,
-      tables: [
-        await measurePeaks(folders[0]!, shard),
-        await measurePlans(counts),
-      ],
       note: `Shards of ${
         sizeText(shard)
-      }, whose checksums of indexes are verified, each time into a new folder. All contestants read a source that is in the page cache if it fits, and none waits until its bytes are on the disk (no fsync); on disk, what the run before has written is synced before the next one starts. In place, a block of each shard or index is freed: a disk that is mounted with the option discard may take milliseconds for each. ${ZARRS} is measured if it is on PATH (cargo install zarrs_tools). Load average before: ${
-        Deno.loadavg()[0]!.toFixed(2)
-      } on ${navigator.hardwareConcurrency} cores.`,
+      }, whose checksums of indexes are verified, each time into a new folder. All contestants read a source that is in the page cache if it fits, and none waits until its bytes are on the disk (no fsync); on disk, what the run before has written is synced before the next one starts. In place, a block of each shard or index is freed: a disk that is mounted with the option discard may take milliseconds for each. ${loadText()}`,
     };
   } finally {
     await removeFolders(folders);
   }
 }
 
-async function measureFolder(
-  { path, description, isDisk }: Folder,
-  count: number,
+async function measureCopies(
+  folder: Folder,
   shard: number,
-  works: readonly Work[],
   effort: Effort,
 ): Promise<Comparison> {
-  const size = count * shard;
-  const comparison = {
-    title: `${sizeText(size)} in ${count} shards ${description}`,
-    heads: ["Work"],
-    unit: GIGABYTES,
-  };
-  const free = await freeSpace(path);
+  const size = SHARDS * shard;
+  const title = `${sizeText(size)} in ${SHARDS} shards ${folder.description}`;
+  const free = await freeSpace(folder.path);
   if (free !== undefined && free < 3.5 * size) {
-    const title = `${comparison.title}: too little room`;
-    return { ...comparison, title, rows: [] };
-  }
-  const source = `${path}/source`;
-  const target = `${path}/target`;
-  const removeTarget = async () => {
-    await Deno.remove(target, { recursive: true }).catch(() => {});
-    // Data that an earlier run left to be written would slow the next one.
-    if (isDisk) await command("sync", []);
-  };
-  const hasZarrs = await command(ZARRS, ["--version"]).then(
-    () => true,
-    () => false,
-  );
-  const rows = [];
-  for (const work of works) {
-    const { label, from, to, zarrs } = work;
-    await Deno.remove(source, { recursive: true }).catch(() => {});
-    await makeArray(source, count, shard, from);
-    const contestant = (
-      name: string,
-      run: () => Promise<unknown>,
-      prepare = () => Promise.resolve(),
-    ): Contestant => ({
-      name,
-      amount: size,
-      async prepare() {
-        await prepare();
-        await removeTarget();
-      },
-      async run() {
-        await run();
-        return size;
-      },
-    });
-    const convertAtOnce = (concurrency: number) => () =>
-      convert(new FileSystemStore(source), new FileSystemStore(target), {
-        ...to,
-        concurrency,
-      });
-    const inPlace = async (options: ConvertInPlaceOptions) => {
-      await convertInPlace(new FileSystemStore(source), options);
+    const heads = ["Work"];
+    return {
+      title: `${title}: too little room`,
+      heads,
+      unit: GIGABYTES,
+      rows: [],
     };
-    const plain = () => inPlace(PLAIN);
-    const isMeasuredInPlace = work === TO_PARTS;
-    const timings = await measure([
-      contestant("cp -r", () => command("cp", ["-r", source, target])),
-      contestant("convert, 1 at once", convertAtOnce(1)),
-      contestant("convert", convertAtOnce(4)),
-      ...hasZarrs && zarrs
-        ? [contestant(ZARRS, () => command(ZARRS, [...zarrs, source, target]))]
-        : [],
-      ...isMeasuredInPlace
-        ? [
-          contestant(CUT, () => inPlace(PARTS), plain),
-          contestant(JOIN, plain, () => inPlace(PARTS)),
-        ]
-        : [],
-    ], effort);
-    const goals = [
-      { of: "convert", against: ["cp -r"], least: 0.9 },
-      ...isMeasuredInPlace
-        ? [CUT, JOIN].map((of) => ({ of, against: ["cp -r"], least: 50 }))
-        : [],
-    ];
-    rows.push({ labels: [label], timings, goals });
   }
-  await removeTarget();
-  await Deno.remove(source, { recursive: true });
-  return { ...comparison, rows };
+  const source = `${folder.path}/source`;
+  const target = `${folder.path}/target`;
+  const prepare = async () => {
+    await remove(target);
+    await settle(folder);
+  };
+  const contestant = (
+    name: string,
+    run: () => Promise<unknown>,
+    before = () => Promise.resolve(),
+  ): Contestant => ({
+    name,
+    amount: size,
+    async prepare() {
+      await before();
+      await prepare();
+    },
+    async run() {
+      await run();
+      return size;
+    },
+  });
+  const row = async (
+    label: string,
+    from: ConvertOptions,
+    to: ConvertOptions,
+    others: readonly Contestant[] = [],
+    goals: readonly Goal[] = [],
+  ): Promise<Row> => {
+    await makeArray(source, shard, from);
+    const timings = await measure([
+      contestant(COPY, () => command("cp", ["-r", source, target])),
+      contestant(OURS, () => convertFolder(source, target, to)),
+      ...others,
+    ], effort);
+    const goal = { of: OURS, against: [COPY], bound: 0.9 };
+    return { labels: [label], timings, goals: [goal, ...goals] };
+  };
+  const inPlace = async (options: ConvertInPlaceOptions) => {
+    await convertInPlace(new FileSystemStore(source), options);
+  };
+  const rows = [
+    await row("to parts", {}, PARTS, [
+      contestant(CUT, () => inPlace(PARTS), () => inPlace(PLAIN)),
+      contestant(JOIN, () => inPlace(PLAIN), () => inPlace(PARTS)),
+    ], [CUT, JOIN].map((of) => ({ of, against: [COPY], bound: 50 }))),
+    await row("from parts", PARTS, PLAIN),
+    await row("other keys", {}, { suffix: ".shard" }),
+  ];
+  await prepare();
+  await remove(source);
+  return { title, heads: ["Work"], unit: GIGABYTES, rows };
 }
 
-async function measurePeaks({ path }: Folder, shard: number): Promise<Table> {
-  const source = `${path}/source`;
-  await makeArray(source, SHARDS, shard, {});
-  const table = await measureConvertPeaks(source, `${path}/target`);
-  await Deno.remove(source, { recursive: true });
-  return table;
-}
-
-/**
- * Makes an array of shards of random bytes in a folder.
- *
- * @param count The number of shards.
- * @param shard The length of their inner chunks together, in bytes.
- */
+/** Makes an array of shards of random bytes in a folder, in place of what is there. */
 async function makeArray(
   folder: string,
-  count: number,
   shard: number,
   layout: ConvertOptions,
 ): Promise<void> {
+  await remove(folder);
   const inner = shard / 64;
   const metadata = arrayMetadata({
-    shape: [count * shard],
+    shape: [SHARDS * shard],
     dataType: "uint8",
     shardShape: [shard],
     chunkShape: [inner],
@@ -221,7 +159,146 @@ async function makeArray(
   const chunks = await createArrayChunks(store, "", metadata);
   const shards = parseShardLayout(metadata.codecs[0], chunks.chunkShape);
   const bytes = Array.from({ length: 64 }, () => randomBytes(inner));
-  for (let i = 0; i < count; i++) {
+  for (let i = 0; i < SHARDS; i++) {
     await chunks.set([i], encodeShard(bytes, shards));
   }
+}
+
+/** A row of the table of recoding: from which encoding to which. */
+interface Work {
+  readonly label: string;
+  readonly from: Recoding;
+  readonly to: Recoding & { readonly chunks: readonly number[] };
+  /** The level of zstd of the target, for `zarrs_reencode`; `null` for no codec. */
+  readonly level: number | null;
+}
+
+const cube = (length: number) => [length, length, length];
+
+/** @param scale The length of an array along each dimension, divided by 512. */
+function worksOf(scale: number): Work[] {
+  const [chunk, shard] = [cube(64 * scale), cube(256 * scale)];
+  const toZstd = { codecs: "zstd:3", chunks: chunk, shards: shard };
+  const single = { shards: null };
+  return [{
+    label: "no codec to zstd:3 in shards",
+    from: { codecs: "none", chunks: chunk, ...single },
+    to: toZstd,
+    level: 3,
+  }, {
+    label: "blosc:lz4 to zstd:3, the same shards",
+    from: { codecs: "blosc:lz4", chunks: chunk, shards: shard },
+    to: toZstd,
+    level: 3,
+  }, {
+    label: "gzip:1 to zstd:3, the same shards",
+    from: { codecs: "gzip:1", chunks: chunk, shards: shard },
+    to: toZstd,
+    level: 3,
+  }, {
+    label: "small chunks to larger ones in shards, zstd:3",
+    from: { codecs: "zstd:1", chunks: cube(32 * scale), ...single },
+    to: { ...toZstd, shards: cube(128 * scale) },
+    level: 3,
+  }, {
+    label: "planes to cubes in shards, zstd:3",
+    from: {
+      codecs: "zstd:1",
+      chunks: [1, 512 * scale, 512 * scale],
+      ...single,
+    },
+    to: toZstd,
+    level: 3,
+  }, {
+    label: "zstd to no codec, the same chunks",
+    from: { codecs: "zstd:1", chunks: chunk, ...single },
+    to: { codecs: "none", chunks: chunk, ...single },
+    level: null,
+  }, {
+    label: "other shards alone",
+    from: { codecs: "zstd:0", chunks: chunk, shards: shard },
+    to: { chunks: chunk, shards: cube(128 * scale) },
+    level: 0,
+  }];
+}
+
+/** A volume of 256 MiB, in memory if there is a folder in memory. */
+export async function benchRecode(options: Options): Promise<Report> {
+  const effort: Effort = { ...options, least: 3, warmUps: 1 };
+  const folders = await makeFolders(options.disk);
+  try {
+    const { path, description } = folders[0]!;
+    const [volume, source, target] = ["volume", "source", "target"]
+      .map((name) => `${path}/${name}`) as [string, string, string];
+    const { data, layouts } = makeVolume(options.quick);
+    await createVolume(volume, layouts.plain!);
+    await writeVolume(volume, layouts.plain!, data);
+    const hasZarrs = await command(ZARRS, ["--version"])
+      .then(() => true, () => false);
+    const contestant = (
+      name: string,
+      run: () => Promise<unknown>,
+    ): Contestant => ({
+      name,
+      amount: data.byteLength,
+      prepare: () => remove(target),
+      async run() {
+        await run();
+        return 0; // Encoded bytes differ between libraries.
+      },
+    });
+    const rows: Row[] = [];
+    for (
+      const { label, from, to, level } of worksOf(options.quick ? 0.25 : 1)
+    ) {
+      await remove(source);
+      await convertFolder(volume, source, { recode: from });
+      const contestants = [
+        contestant(OURS, () => convertFolder(source, target, { recode: to })),
+      ];
+      if (hasZarrs) {
+        const codecs = level === null
+          ? []
+          : [{ name: "zstd", configuration: { level, checksum: false } }];
+        const args = [
+          ...["--bytes-to-bytes-codecs", JSON.stringify(codecs)],
+          ...["--chunk-shape", to.chunks.join(",")],
+          ...to.shards ? ["--shard-shape", to.shards.join(",")] : [],
+        ];
+        contestants.push(
+          contestant(ZARRS, () => command(ZARRS, [...args, source, target])),
+        );
+      }
+      rows.push({
+        labels: [label],
+        timings: await measure(contestants, effort),
+        goals: [{ of: OURS, against: [ZARRS], bound: 1 }],
+      });
+    }
+    return {
+      comparisons: [{
+        title: `${sizeText(data.byteLength)} of uint16 ${description}`,
+        heads: ["Work"],
+        unit: GIGABYTES,
+        rows,
+      }],
+      note:
+        `Sources are in memory, and each target is a new folder. ${OURS} runs in the process of the benchmark, with the start of its threads; ${ZARRS} is started each time, and is measured if it is on PATH (cargo install zarrs_tools). ${loadText()}`,
+    };
+  } finally {
+    await removeFolders(folders);
+  }
+}
+
+async function convertFolder(
+  from: string,
+  to: string,
+  options: ConvertOptions,
+): Promise<void> {
+  await convert(new FileSystemStore(from), new FileSystemStore(to), options);
+}
+
+/** Removes a folder, if it is there. */
+async function remove(folder: string): Promise<void> {
+  await Deno.remove(folder, { recursive: true }).catch(() => {});
 }

@@ -3,21 +3,16 @@ import { crc32c as aws } from "@aws-crypto/crc32c";
 import { createCRC32 } from "hash-wasm";
 import { crc32c } from "../mod.ts";
 import { crc32cByTables } from "../src/checksum/crc32c.ts";
-import { KIB, MIB, randomBytes } from "./bytes.ts";
-import {
-  GIGABYTES,
-  type Goal,
-  type Report,
-  type Row,
-  sizeText,
-} from "./comparison.ts";
+import { KIB, MIB, randomBytes } from "./data.ts";
 import { BEFORE } from "./engines.ts";
-import { type Contestant, measure } from "./measure.ts";
+import { measure } from "./measure.ts";
 import type { Options } from "./options.ts";
+import { GIGABYTES, type Report, type Row, sizeText } from "./report.ts";
 
 const OURS = "zarr-parts";
 const NODE_RS = "@node-rs/crc32";
 const HASH_WASM = "hash-wasm";
+const AWS = "@aws-crypto/crc32c";
 
 /** The sizes of data, and how many times as fast as other libraries ours must be. */
 const SIZES: readonly [size: number, goals: Record<string, number>][] = [
@@ -31,14 +26,10 @@ const SIZES: readonly [size: number, goals: Record<string, number>][] = [
   [64 * MIB, { [NODE_RS]: 2, [HASH_WASM]: 6 }],
 ];
 
-/** One run takes data of at least this size, and slow libraries data of at least 1 MiB. */
+/** One run takes data of at least this size, and a slow library data of at least 1 MiB. */
 const RUN = 32 * MIB;
 
-interface Library {
-  readonly name: string;
-  readonly run: number;
-  checksum(bytes: Uint8Array): number;
-}
+type Checksum = (bytes: Uint8Array) => number;
 
 /** Data of 64 bytes to 64 MiB. */
 export async function benchCrc32c(options: Options): Promise<Report> {
@@ -48,21 +39,27 @@ export async function benchCrc32c(options: Options): Promise<Report> {
   const rows: Row[] = [];
   for (const [size, goals] of sizes) {
     const bytes = data.subarray(0, size);
+    const contestants = Object.entries(libraries).map(([name, checksum]) => {
+      const run = name === AWS ? MIB : RUN;
+      const passes = Math.max(1, Math.floor(run / size));
+      return {
+        name,
+        amount: passes * size,
+        run() {
+          let sum = 0;
+          for (let pass = 0; pass < passes; pass++) sum += checksum(bytes);
+          return sum / passes;
+        },
+      };
+    });
     rows.push({
       labels: [sizeText(size)],
       size,
-      timings: await measure(
-        libraries.map((library) => contestant(library, bytes)),
-        options,
-      ),
-      goals: Object.entries(goals).map(([name, least]): Goal => ({
-        of: OURS,
-        against: [name],
-        least,
-      })),
+      timings: await measure(contestants, options),
+      goals: Object.entries(goals)
+        .map(([name, bound]) => ({ of: OURS, against: [name], bound })),
     });
   }
-  const names = libraries.map(({ name }) => name);
   return {
     comparisons: [{
       title: "CRC32C",
@@ -71,59 +68,23 @@ export async function benchCrc32c(options: Options): Promise<Report> {
       rows,
     }],
     note:
-      `Data in an ordinary \`Uint8Array\`. Ours includes the copy into the memory of the module; \`tables\` is our code without the module.${
-        names.includes(NODE_RS) ? "" : ` ${NODE_RS} cannot run here.`
-      }`,
+      `Data in an ordinary \`Uint8Array\`. Ours includes the copy into the memory of the module; \`tables\` is our code without the module. ${NODE_RS} is an addon that does not exist for every platform.`,
   };
 }
 
 /** Each library, used the fastest way it has. */
-async function allLibraries({ beside }: Options): Promise<Library[]> {
+async function allLibraries(
+  { beside }: Options,
+): Promise<Readonly<Record<string, Checksum>>> {
   // Its hexadecimal digest takes less time than its binary one.
   const hasher = await createCRC32(0x82f63b78);
-  const libraries: Library[] = [
-    { name: OURS, run: RUN, checksum: (bytes) => crc32c(bytes) },
-    { name: "tables", run: RUN, checksum: (bytes) => crc32cByTables(bytes, 0) },
-    {
-      name: HASH_WASM,
-      run: RUN,
-      checksum: (bytes) => parseInt(hasher.init().update(bytes).digest(), 16),
-    },
-    { name: "@aws-crypto/crc32c", run: MIB, checksum: (bytes) => aws(bytes) },
-  ];
-  if (beside) {
-    const { crc32c } = beside;
-    libraries.push({
-      name: BEFORE,
-      run: RUN,
-      checksum: (bytes) => crc32c(bytes),
-    });
-  }
-  try {
-    const { crc32c } = await import("@node-rs/crc32");
-    libraries.push({
-      name: NODE_RS,
-      run: RUN,
-      checksum: (bytes) => crc32c(bytes),
-    });
-  } catch {
-    // The addon does not exist for every platform.
-  }
-  return libraries;
-}
-
-function contestant(
-  { name, run, checksum }: Library,
-  bytes: Uint8Array,
-): Contestant {
-  const passes = Math.max(1, Math.floor(run / bytes.length));
+  const addon = await import("@node-rs/crc32").catch(() => undefined);
   return {
-    name,
-    amount: passes * bytes.length,
-    run() {
-      let sum = 0;
-      for (let pass = 0; pass < passes; pass++) sum += checksum(bytes);
-      return sum / passes;
-    },
+    [OURS]: (bytes) => crc32c(bytes),
+    tables: (bytes) => crc32cByTables(bytes, 0),
+    [HASH_WASM]: (bytes) => parseInt(hasher.init().update(bytes).digest(), 16),
+    [AWS]: (bytes) => aws(bytes),
+    ...addon && { [NODE_RS]: (bytes: Uint8Array) => addon.crc32c(bytes) },
+    ...beside && { [BEFORE]: (bytes: Uint8Array) => beside.crc32c(bytes) },
   };
 }

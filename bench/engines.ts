@@ -1,27 +1,18 @@
 /** The contestants of the benchmarks that split and join: the engines, and a version of the package to compare with. */
-import type { EngineName, Part, SplitReport } from "../mod.ts";
+import type { EngineName, SplitReport } from "../mod.ts";
 import * as current from "../mod.ts";
-import type { Goal } from "./comparison.ts";
 import type { Contestant } from "./measure.ts";
 import type { Library } from "./options.ts";
+import type { Goal } from "./report.ts";
 
 /** The name of the contestant that `--beside` brings. */
 export const BEFORE = "before";
-
-/** A shard: a header, the inner chunks, and the index of 100 inner chunks. */
-export const SHARD_PARTS: { readonly parts: readonly Part[] } = {
-  parts: [
-    { keySuffix: ".header", size: 64 },
-    { keySuffix: "" },
-    { keySuffix: ".index", size: 1604 },
-  ],
-};
 
 /** `auto` is at most 2 % slower than the better engine. */
 export const AUTO_GOAL: Goal = {
   of: "auto",
   against: ["wasm", "native"],
-  least: 0.98,
+  bound: 0.98,
 };
 
 /** How a contestant splits or joins. */
@@ -56,13 +47,4 @@ export function reportNumber({ size, crc32c, parts }: SplitReport): number {
     (sum, part, i) => sum + (i + 2) * (part.size + (part.crc32c ?? 0)),
     size + (crc32c ?? 0),
   );
-}
-
-/** The parts of bytes by their key suffix, as views. */
-export function viewsOfParts(
-  { parts }: { readonly parts: readonly Part[] },
-  bytes: Uint8Array,
-): Map<string, Uint8Array> {
-  const views = new current.ConcatParts(parts).split(bytes);
-  return new Map(parts.map(({ keySuffix }, i) => [keySuffix, views[i]!]));
 }

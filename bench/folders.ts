@@ -1,4 +1,4 @@
-import { command } from "./command.ts";
+/** Folders in memory and on disk, and programs that work on them. */
 
 /** A folder in which files are measured. */
 export interface Folder {
@@ -79,4 +79,31 @@ async function column(
   } catch {
     return undefined; // The path or `df` does not exist.
   }
+}
+
+/** Waits until the data that earlier runs left to be written is on the disk, since it would slow the next run. */
+export async function settle({ isDisk }: Folder): Promise<void> {
+  if (isDisk) await command("sync", []);
+}
+
+/** Runs a program, and returns its output. */
+export async function command(
+  name: string,
+  args: readonly string[],
+  cwd?: string,
+): Promise<string> {
+  const { success, stdout, stderr } = await new Deno.Command(name, {
+    args: [...args],
+    ...cwd === undefined ? {} : { cwd },
+  }).output();
+  const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes).trim();
+  if (success) return text(stdout);
+  throw new Error(`${name} ${args.join(" ")} failed: ${text(stderr)}`);
+}
+
+/** Such as `Load average 0.50 on 2 cores.` */
+export function loadText(): string {
+  return `Load average ${
+    Deno.loadavg()[0]!.toFixed(2)
+  } on ${navigator.hardwareConcurrency} cores.`;
 }

@@ -10,21 +10,19 @@
  */
 import { benchChunks } from "./chunks.ts";
 import { benchCodecs } from "./codecs.ts";
-import { benchConvert } from "./convert.ts";
-import { score, tableOf } from "./comparison.ts";
+import { benchConvert, benchRecode } from "./convert.ts";
 import { benchCrc32c } from "./crc32c.ts";
 import { benchFiles } from "./files.ts";
 import { benchKeys } from "./keys.ts";
 import { benchJoin, benchSplit } from "./memory.ts";
 import { parseArguments } from "./options.ts";
+import { benchPeaks } from "./peaks.ts";
 import { benchRead } from "./read.ts";
-import { benchRecode } from "./recode.ts";
+import { score, tablesOf, textOf } from "./report.ts";
 import { type Benchmark, writeResults } from "./results.ts";
 import { benchServe } from "./serve.ts";
-import { benchSmall } from "./small.ts";
 import { benchStart } from "./start.ts";
 import { benchVolume } from "./volume.ts";
-import { textOf } from "./table.ts";
 
 /** All benchmarks by name, in the order in which they run. */
 const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
@@ -32,14 +30,14 @@ const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   crc32c: { title: "CRC32C", run: benchCrc32c },
   split: { title: "Splitting in memory", run: benchSplit },
   join: { title: "Joining in memory", run: benchJoin },
-  small: { title: "Small chunks", run: benchSmall },
+  files: { title: "Splitting and joining files", run: benchFiles },
   chunks: { title: "Chunks of several files", run: benchChunks },
   codecs: { title: "Codecs", run: benchCodecs },
   read: { title: "Reading with zarrita", run: benchRead },
   volume: { title: "A volume in shards", run: benchVolume },
-  files: { title: "Files", run: benchFiles },
   convert: { title: "Converting", run: benchConvert },
   recode: { title: "Recoding", run: benchRecode },
+  peaks: { title: "Peak memory", run: benchPeaks },
   serve: { title: "Serving", run: benchServe },
   start: { title: "Starting the command", run: benchStart },
 };
@@ -58,8 +56,7 @@ for (const [name, { title, run }] of Object.entries(BENCHMARKS)) {
   if (names.length > 0 && !names.includes(name)) continue;
   console.log(`${title}\n`);
   const report = await run(options);
-  const tables = [...report.comparisons.map(tableOf), ...report.tables ?? []];
-  for (const table of tables) console.log(textOf(table));
-  console.log(`${report.note} ${score(report.comparisons)}\n`);
+  for (const table of tablesOf(report)) console.log(textOf(table));
+  console.log(`${report.note} ${score(report)}\n`);
   if (writes) await writeResults(name, report, options, BENCHMARKS);
 }

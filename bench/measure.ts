@@ -1,8 +1,8 @@
 /** One way of doing the work that a row of a table is about. */
 export interface Contestant {
   readonly name: string;
-  /** How much work one run does, in the unit of the table: bytes, chunks or keys. */
-  readonly amount: number;
+  /** How much work one run does, in the unit of the table: bytes, chunks or keys. If not given, 1. */
+  readonly amount?: number;
   /** Runs before each measured run, outside the measured time. */
   prepare?(): Promise<void>;
   /**
@@ -64,7 +64,7 @@ export async function measure(
     }
     assertAgreement(results);
   }
-  const timings = contestants.map(({ name, amount }, i) => ({
+  const timings = contestants.map(({ name, amount = 1 }, i) => ({
     name,
     amount,
     times: times[i]!,
@@ -76,11 +76,6 @@ export async function measure(
 
 function textOf({ name, times }: Timing): string {
   return `${name} ${median(times).toPrecision(3)} ms`;
-}
-
-/** The amount of work per millisecond, by the median time. */
-export function speed({ amount, times }: Timing): number {
-  return amount / median(times);
 }
 
 /**

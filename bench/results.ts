@@ -1,9 +1,8 @@
 import { ensureDir } from "@std/fs/ensure-dir";
 import { deno } from "../tools/deno.ts";
 import { drawChart } from "./chart.ts";
-import { type Report, score, tableOf } from "./comparison.ts";
 import type { Options } from "./options.ts";
-import { markdownOf } from "./table.ts";
+import { markdownOf, type Report, score, tablesOf } from "./report.ts";
 
 /** A benchmark that runs by its name. */
 export interface Benchmark {
@@ -26,21 +25,21 @@ export async function writeResults(
 ): Promise<void> {
   await ensureDir(FOLDER);
   const { title } = benchmarks[name]!;
-  const { comparisons, tables = [], note } = report;
+  const { comparisons = [], note } = report;
   const blocks = [
     `# ${title}`,
     `Written on ${new Date().toISOString().slice(0, 10)} by \`${
       commandOf(name, options)
     }\` on:`,
     (await describeMachine()).map((line) => `- ${line}`).join("\n"),
-    `${note} ${score(comparisons)}`,
+    `${note} ${score(report)}`,
   ];
   if (comparisons.length > 0) {
     blocks.push(METHOD, ...options.beside ? [BEFORE_METHOD] : []);
     await write(`${name}.svg`, drawChart(comparisons));
     blocks.push(`![${title}](${name}.svg)`);
   }
-  blocks.push(...[...comparisons.map(tableOf), ...tables].map(markdownOf));
+  blocks.push(...tablesOf(report).map(markdownOf));
   await write(`${name}.md`, blocks.join("\n\n"));
   await write("README.md", await listOfPages(benchmarks));
   await deno(["fmt", "--quiet", FOLDER.pathname], { output: "inherit" });

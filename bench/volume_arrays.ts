@@ -1,3 +1,4 @@
+/** How the arrays of volumes are stored, read and written. */
 import * as zarr from "zarrita";
 import {
   arrayMetadata,
@@ -26,35 +27,6 @@ export async function openVolume(
   store: zarr.AsyncReadable,
 ): Promise<VolumeArray> {
   return await zarr.open.v3(store, { kind: "array" }) as VolumeArray;
-}
-
-/** Pools of one thread and of two, which all measurements share. */
-export type Pools = Readonly<Record<1 | 2, ThreadPool>>;
-
-/** Starts the threads of a pool, which end when there has been no work for some time. */
-export async function startThreads(
-  threads: ThreadPool | undefined,
-): Promise<void> {
-  if (threads === undefined) return;
-  await getSharded(zarr, await (small ??= makeSmall()), null, { threads });
-}
-
-let small: Promise<zarr.Array<"uint8">> | undefined;
-
-/** An array in memory of 16 chunks of 256 KiB. */
-async function makeSmall(): Promise<zarr.Array<"uint8">> {
-  const store = new MemoryStore();
-  const metadata = arrayMetadata({
-    shape: [16, 2 ** 18],
-    dataType: "uint8",
-    chunkShape: [1, 2 ** 18],
-    codecs: ["zstd"],
-  });
-  await createArrayChunks(store, "", metadata);
-  const opened = await zarr.open.v3(withZarrParts(store), { kind: "array" });
-  const array = opened as zarr.Array<"uint8", typeof opened.store>;
-  await zarr.set(array, null, 1);
-  return array;
 }
 
 /** Creates an array in a folder, in place of what is there. */
@@ -93,6 +65,28 @@ export async function getWith(
 ): Promise<Elements> {
   const selection = selectionOf(region);
   return (await getSharded(zarr, array, selection, { threads })).data;
+}
+
+/** Starts the threads of a pool, which end when there has been no work for some time. */
+export async function startThreads(threads: ThreadPool): Promise<void> {
+  await getWith(threads, await (small ??= makeSmall()));
+}
+
+let small: Promise<VolumeArray> | undefined;
+
+/** An array in memory of 16 chunks of 256 KiB. */
+async function makeSmall(): Promise<VolumeArray> {
+  const store = new MemoryStore();
+  const metadata = arrayMetadata({
+    shape: [16, 2 ** 18],
+    dataType: "uint8",
+    chunkShape: [1, 2 ** 18],
+    codecs: ["zstd"],
+  });
+  await createArrayChunks(store, "", metadata);
+  const array = await openVolume(withZarrParts(store));
+  await setSharded(zarr, array as zarr.Array<"uint8">, null, 1);
+  return array;
 }
 
 function selectionOf(region: Region | undefined): zarr.Slice[] | null {

@@ -1,8 +1,9 @@
+/** The volumes of `deno task bench volume`. */
 import { crc32 } from "node:zlib";
 import { type ArrayMetadata, arrayMetadata } from "../mod.ts";
 import { tiffContainer } from "../tiff.ts";
 import type { SetShardedOptions } from "../zarrita.ts";
-import { inParts } from "./in_parts.ts";
+import { inParts } from "./data.ts";
 import { seededRandom } from "./measure.ts";
 import type { PeerName } from "./volume_peer.ts";
 

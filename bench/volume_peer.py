@@ -3,13 +3,12 @@
 The argument is the name of the library. The first line of the output says whether the
 library is there. Each line of the input is then a command: the name of a method, and its
 arguments by name, in JSON. Each line of the output is its answer: a sample of what was
-read, and the processor time in milliseconds.
+read.
 """
 
 import asyncio
 import json
 import sys
-import time
 import traceback
 import zlib
 
@@ -120,15 +119,13 @@ if __name__ == "__main__":
     libraries = {"zarr-python": ZarrPython, "zarrs": Zarrs, "TensorStore": TensorStore}
     try:
         library = libraries[sys.argv[1]]()
-        answer(sample=0, cpu=0)
+        answer(sample=0)
     except ImportError as error:
         answer(problem=str(error))
         sys.exit()
     for line in sys.stdin:
         [name, arguments] = json.loads(line)
-        start = time.process_time()
         try:
-            sample = sample_of(getattr(library, name)(**arguments))
-            answer(sample=sample, cpu=1000 * (time.process_time() - start))
+            answer(sample=sample_of(getattr(library, name)(**arguments)))
         except Exception:
             answer(problem=traceback.format_exc())

@@ -7,14 +7,6 @@ export const PEER_NAMES = ["zarr-python", "TensorStore", "zarrs"] as const;
 /** The name of a library of Python. */
 export type PeerName = typeof PEER_NAMES[number];
 
-/** What a command gave. */
-export interface Answer {
-  /** A sample of the elements that were read. */
-  readonly sample: number;
-  /** The processor time in milliseconds. */
-  readonly cpu: number;
-}
-
 /** A library of Python in a process of its own. */
 export class Peer implements AsyncDisposable {
   readonly name: PeerName;
@@ -61,12 +53,13 @@ export class Peer implements AsyncDisposable {
    * Runs a method of `volume_peer.py`.
    *
    * @param args The arguments of the method by name.
+   * @returns A sample of the elements that were read.
    * @throws {Error} If the method failed.
    */
   async ask(
     method: string,
     args: Readonly<Record<string, unknown>>,
-  ): Promise<Answer> {
+  ): Promise<number> {
     const line = `${JSON.stringify([method, args])}\n`;
     await this.#input.write(new TextEncoder().encode(line));
     return await this.#answer(method);
@@ -78,15 +71,15 @@ export class Peer implements AsyncDisposable {
     await this.#process.status;
   }
 
-  async #answer(method: string): Promise<Answer> {
+  async #answer(method: string): Promise<number> {
     let line = "";
     while (!line.endsWith("\n")) {
       const { done, value } = await this.#output.read();
       if (done) throw new Error(`${this.name} ended before its answer`);
       line += value;
     }
-    const answer = JSON.parse(line) as Answer & { problem?: string };
-    if (answer.problem === undefined) return answer;
+    const answer = JSON.parse(line) as { sample: number; problem?: string };
+    if (answer.problem === undefined) return answer.sample;
     throw new Error(`${this.name} failed to ${method}: ${answer.problem}`);
   }
 }

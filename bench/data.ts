@@ -1,9 +1,26 @@
-/** Sources and sinks in memory for the benchmarks. */
-import type { ByteReader, ByteWriter } from "../mod.ts";
+/** Bytes for the benchmarks, streams of them, and chunks in parts. */
+import {
+  type ArrayMetadata,
+  type ByteReader,
+  type ByteWriter,
+  ConcatParts,
+  parseShardLayout,
+  type Part,
+  shardIndexSize,
+} from "../mod.ts";
 import { seededRandom } from "./measure.ts";
 
 export const KIB = 1024;
 export const MIB = 1024 * KIB;
+
+/** A shard: a header, the inner chunks, and the index of 100 inner chunks. */
+export const SHARD_PARTS: { readonly parts: readonly Part[] } = {
+  parts: [
+    { keySuffix: ".header", size: 64 },
+    { keySuffix: "" },
+    { keySuffix: ".index", size: 1604 },
+  ],
+};
 
 /** Random bytes. The first 256 KiB repeat. */
 export function randomBytes(size: number): Uint8Array<ArrayBuffer> {
@@ -45,11 +62,6 @@ export function readerOf(bytes: Uint8Array): ByteReader {
   };
 }
 
-/** A stream that drops its bytes. */
-export function droppingStream(): WritableStream<Uint8Array> {
-  return new WritableStream();
-}
-
 const SCRATCH = new Uint8Array(2 * MIB);
 
 /** A writer that copies its bytes to a place of 2 MiB, as a file copies them into the page cache. */
@@ -69,10 +81,32 @@ export async function drop(
   stream: ReadableStream<Uint8Array>,
 ): Promise<number> {
   const reader = stream.getReader();
-  let size = 0;
-  while (true) {
+  for (let size = 0;;) {
     const { done, value } = await reader.read();
     if (done) return size;
     size += value.length;
   }
+}
+
+/** The parts of a shard by their key suffix, as views. */
+export function viewsOfParts(shard: Uint8Array): Map<string, Uint8Array> {
+  const { parts } = SHARD_PARTS;
+  const views = new ConcatParts(parts).split(shard);
+  return new Map(parts.map(({ keySuffix }, i) => [keySuffix, views[i]!]));
+}
+
+/** The metadata of a sharded array with a file extension and the index of each shard as a part. */
+export function inParts(metadata: ArrayMetadata): ArrayMetadata {
+  const { chunk_shape } = metadata.chunk_grid.configuration as {
+    chunk_shape: number[];
+  };
+  const size = shardIndexSize(
+    parseShardLayout(metadata.codecs[0], chunk_shape),
+  );
+  const parts = [{ key_suffix: "" }, { key_suffix: ".index", size }];
+  return {
+    ...metadata,
+    chunk_key_encoding: { name: "suffix", configuration: { suffix: ".shard" } },
+    storage_transformers: [{ name: "concat-parts", configuration: { parts } }],
+  };
 }
