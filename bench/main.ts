@@ -12,6 +12,7 @@ import { benchChunks } from "./chunks.ts";
 import { benchCodecs } from "./codecs.ts";
 import { benchConvert, benchRecode } from "./convert.ts";
 import { benchCrc32c } from "./crc32c.ts";
+import { benchField } from "./field.ts";
 import { benchFiles } from "./files.ts";
 import { benchKeys } from "./keys.ts";
 import { benchJoin, benchSplit } from "./memory.ts";
@@ -35,6 +36,7 @@ const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   codecs: { title: "Codecs", run: benchCodecs },
   read: { title: "Reading with zarrita", run: benchRead },
   volume: { title: "A volume in shards", run: benchVolume },
+  field: { title: "The comparison of the field", run: benchField },
   convert: { title: "Converting", run: benchConvert },
   recode: { title: "Recoding", run: benchRecode },
   peaks: { title: "Peak memory", run: benchPeaks },

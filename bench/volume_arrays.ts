@@ -67,6 +67,22 @@ export async function getWith(
   return (await getSharded(zarr, array, selection, { threads })).data;
 }
 
+/** Writes the elements of a region by `setSharded`. */
+export async function setWith(
+  threads: SetShardedOptions["threads"],
+  array: VolumeArray,
+  region: Region,
+  elements: Elements,
+): Promise<void> {
+  const shape = region.map(([start, end]) => end - start);
+  const stride = shape.map((_, i) =>
+    shape.slice(i + 1).reduce((product, n) => product * n, 1)
+  );
+  const value = { data: elements, shape, stride };
+  const selection = selectionOf(region);
+  await setSharded(zarr, array, selection, value as never, { threads });
+}
+
 /** Starts the threads of a pool, which end when there has been no work for some time. */
 export async function startThreads(threads: ThreadPool): Promise<void> {
   await getWith(threads, await (small ??= makeSmall()));
