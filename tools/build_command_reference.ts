@@ -36,15 +36,16 @@ const COMMON = /\nCommon options:\n[^]*?\n\n/;
 /** The text of the page. */
 export async function commandReference(): Promise<string> {
   let common = "";
-  const commands = Object.entries(COMMANDS).map(async ([name, { load }]) => {
+  let pages = "";
+  for (const [name, { load }] of Object.entries(COMMANDS)) {
     const lines: string[] = [];
     const parser = parserOf(await load(), (line) => lines.push(line));
     parser.configureHelp({ helpWidth: 80 }).outputHelp();
     const help = lines.join("\n").trim();
-    [common = ""] = COMMON.exec(help) ?? [];
-    return `\n## ${name}\n\n${fenced(help.replace(COMMON, "\n"))}`;
-  });
-  const pages = (await Promise.all(commands)).join("");
+    // The width of its columns differs between commands.
+    common ||= COMMON.exec(help)?.[0] ?? "";
+    pages += `\n## ${name}\n\n${fenced(help.replace(COMMON, "\n"))}`;
+  }
   return `${INTRODUCTION}\n${fenced(common.trim())}${pages}`;
 }
 
