@@ -2,7 +2,6 @@ import { type ChunkRows, type Codecs, noteKey } from "../codecs/mod.ts";
 import { DamageError, describe } from "../errors/mod.ts";
 import {
   type ArrayMetadata,
-  CODEC_BY_NAME,
   codecKind,
   namedCodecs,
   type NamedConfiguration,
@@ -18,6 +17,7 @@ import {
   type EncodeJob,
   inTurn,
   isCheapToDecode,
+  isInThreads,
   isRepeated,
   type JobResult,
   ownCodecs,
@@ -26,7 +26,7 @@ import {
   stridesInOrder,
   type Threads,
 } from "../threads/mod.ts";
-import { copyBytes, nativeZlib } from "../runtime/mod.ts";
+import { copyBytes } from "../runtime/mod.ts";
 import type { ElementForm } from "./element_form.ts";
 import { createShardCoder, hasShards, transposeOrder } from "./whole_shards.ts";
 
@@ -454,13 +454,6 @@ export class ElementCodecs {
     const bytes = jobs.length * this.chunkBytes;
     return await threads.run(format, jobs, bytes, signal);
   }
-}
-
-/** Whether threads have a codec of this package: they have no zstd but that of the runtime. */
-function isInThreads({ name }: NamedConfiguration): boolean {
-  const by = CODEC_BY_NAME.get(name)?.by;
-  const needsZstd = by === "zstd" || by === "blosc";
-  return !needsZstd || nativeZlib()?.zstdDecompressSync !== undefined;
 }
 
 function isShared({ bytes }: ChunkBlock): boolean {

@@ -1,5 +1,6 @@
 import { type ChunkRows, decodeChunk, noteKey } from "../codecs/mod.ts";
-import { copyBytes, type MemoryLimit, ownBytes } from "../runtime/mod.ts";
+import { CODEC_BY_NAME, type NamedConfiguration } from "../metadata/mod.ts";
+import { copyBytes, nativeZlib, ownBytes } from "../runtime/mod.ts";
 import { ChunkCoder, type ChunkFormat, ownCodecs } from "./chunk_coder.ts";
 import {
   type ChunkBlock,
@@ -103,8 +104,17 @@ export interface PoolAccess {
   readonly count: number;
   /** Runs a task that uses the threads. */
   use<T>(task: (threads: Threads) => Promise<T>): Promise<T>;
-  /** Bounds the decoded bytes of chunks that `zarr.get` has given to the pool. */
-  readonly memory: MemoryLimit;
+  /** Whether threads have the codecs of a format, and gain time with its chunks. */
+  takes(format: ChunkFormat): Promise<boolean>;
+  /**
+   * Decodes a chunk for `zarr.get`. The decoded bytes of all such chunks are bounded.
+   *
+   * @returns `undefined` if a thread has failed, and the calling thread is to decode.
+   */
+  decode(
+    format: ChunkFormat,
+    chunk: StoredChunk,
+  ): Promise<ChunkElements | undefined>;
 }
 
 /** The access to each pool. It is found here, so that bundles without a `ThreadPool` hold no code that starts threads. */
@@ -112,9 +122,6 @@ export const poolAccess: WeakMap<object, PoolAccess> = new WeakMap();
 
 /** The version of the messages. Pages may load the program of a worker from another release. */
 export const MESSAGES = "zarr-parts 1";
-
-/** Chunks of fewer decoded bytes are decoded in the time that it takes to send them to a thread. */
-export const LEAST_TO_SEND = 32 * 1024;
 
 /** Codecs that take no more time than the copy of the elements to another thread. */
 const CHEAP_CODECS = ["bytes", "transpose", "crc32c"];
@@ -124,6 +131,13 @@ export function isCheapToDecode(codecs: ChunkFormat["codecs"]): boolean {
   return codecs.every(({ name, configuration }) =>
     CHEAP_CODECS.includes(name) && configuration?.endian !== "big"
   );
+}
+
+/** Whether threads have a codec of this package: they have no zstd but that of the runtime. */
+export function isInThreads({ name }: NamedConfiguration): boolean {
+  const by = CODEC_BY_NAME.get(name)?.by;
+  const needsZstd = by === "zstd" || by === "blosc";
+  return !needsZstd || nativeZlib()?.zstdDecompressSync !== undefined;
 }
 
 /** The memory of jobs, which goes to the worker. Memory that threads share stays where it is. */

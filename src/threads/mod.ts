@@ -15,8 +15,8 @@ export {
   type DecodeJob,
   type EncodeJob,
   isCheapToDecode,
+  isInThreads,
   type JobResult,
-  LEAST_TO_SEND,
   type PoolAccess,
   poolAccess,
   type RecodeJob,
@@ -34,6 +34,7 @@ export {
 } from "./copy_elements.ts";
 export { runChunkWorker } from "./run_chunk_worker.ts";
 export {
+  LEAST_TO_SEND,
   ThreadPool,
   type ThreadPoolOptions,
   THREADS,

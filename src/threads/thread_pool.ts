@@ -6,10 +6,13 @@ import {
   type OptionRules,
   wholeFrom,
 } from "../errors/mod.ts";
-import { MemoryLimit } from "../runtime/mod.ts";
-import type { ChunkFormat } from "./chunk_coder.ts";
+import { copyBytes, MemoryLimit } from "../runtime/mod.ts";
+import { ChunkCoder, type ChunkFormat, ownCodecs } from "./chunk_coder.ts";
 import {
   type Answer,
+  type DecodeJob,
+  isCheapToDecode,
+  isInThreads,
   type Job,
   type JobResult,
   memoryOfJobs,
@@ -81,6 +84,9 @@ const MOST_REQUESTS = 4;
 const REQUEST_BYTES = 256 * 1024;
 /** How often a pool looks for answers of a thread until the thread counts as dead. */
 const LOOKS = 4;
+
+/** Chunks of fewer decoded bytes are decoded in the time that it takes to send them to a thread. */
+export const LEAST_TO_SEND = 32 * 1024;
 
 /** Jobs that wait for a thread, or for their results. */
 interface Call {
@@ -168,10 +174,31 @@ export class ThreadPool implements Disposable {
           this.#give();
         }),
     };
+    const memory = new MemoryLimit(GET_BYTES, CHUNKS_PER_THREAD * this.size);
     poolAccess.set(this, {
       count: this.size,
       use: (task) => this.#use(() => task(used)),
-      memory: new MemoryLimit(GET_BYTES, CHUNKS_PER_THREAD * this.size),
+      takes,
+      decode: async (format, { bytes, rows }) => {
+        const length = decodedBytes(format);
+        const leave = await memory.enter(length);
+        try {
+          // A copy, since a layer may keep the bytes.
+          const job: DecodeJob = {
+            kind: "decode",
+            bytes: copyBytes(bytes),
+            rows,
+          };
+          const [result] = await this.#use(() =>
+            used.run(format, [job], length)
+          );
+          return typeof result === "object" && "strides" in result
+            ? result
+            : undefined;
+        } finally {
+          leave();
+        }
+      },
     });
   }
 
@@ -378,6 +405,22 @@ export class ThreadPool implements Disposable {
     }
     this.#give();
     this.#endWatch();
+  }
+}
+
+function decodedBytes({ shape, elementSize }: ChunkFormat): number {
+  return shape.reduce((product, n) => product * n, elementSize);
+}
+
+async function takes(format: ChunkFormat): Promise<boolean> {
+  const isWorth = decodedBytes(format) >= LEAST_TO_SEND &&
+    !isCheapToDecode(format.codecs);
+  if (!isWorth || !format.codecs.every(isInThreads)) return false;
+  try {
+    const codecs = await ownCodecs(format);
+    return codecs !== undefined && !!ChunkCoder.create(format, codecs);
+  } catch {
+    return false; // The codecs of the calling thread say what is wrong.
   }
 }
 

@@ -43,6 +43,7 @@ import {
   type ArrayElements,
   bytesOf,
   type Chunk,
+  codecsOf,
   elementsOf,
   hasOwnMethod,
   rootOf,
@@ -251,7 +252,7 @@ async function readElements(
   selection: readonly DimensionSelection[] | null,
   options: GetShardedOptions,
 ): Promise<unknown> {
-  const { chunkBytes, codecs, fill, size } = elements;
+  const { chunkBytes, fill, size } = elements;
   const { threads, memory, signal, onProgress } = options;
   const runs = runsOf(selection, array.shape);
   const total = runs.reduce(
@@ -268,7 +269,7 @@ async function readElements(
     copyFromChunk(piece.block, { bytes: bytesOf(data), strides: stride }, size);
   };
   // An extension that has replaced `getChunk` reads all chunks.
-  const own = hasOwnMethod(array) ? codecs : undefined;
+  const own = hasOwnMethod(array) ? await codecsOf(elements) : undefined;
   const { toStart, toUse } = LEAST_BYTES;
   const isThreaded = own?.isCheap === false &&
     total * chunkBytes >= (typeof threads === "object" ? toUse : toStart);

@@ -55,6 +55,7 @@ import { checkedArray, type ReadArray } from "./with_zarr_parts.ts";
 import {
   type ArrayElements,
   bytesOf,
+  codecsOf,
   elementsOf,
   parsedArray,
   rootOf,
@@ -356,20 +357,21 @@ async function writeElements(
     return encodedByZarrita(zarr, array, chunks, part, chunkAt, signal);
   };
   const elements = await elementsOf(array, arrays, zarr.BoolArray);
-  const isOwn = elements?.codecs !== undefined && array.shape.length > 0 &&
+  const isSimple = elements !== undefined && array.shape.length > 0 &&
     hasMemory(value, elements.size);
-  if (!isOwn) {
+  const codecs = isSimple ? await codecsOf(elements) : undefined;
+  if (!elements || !codecs) {
     const size = (coreDataType(array.dtype)?.bits ?? 64) / 8;
     return await forEachStored(chunks, runs, size, async (stored, failing) => {
       const encode = encodeByZarrita(stored, failing);
       await put(chunks, { ...stored, encode }, options, failing);
     }, signal);
   }
-  const { codecs, fill, size } = elements;
+  const { fill, size } = elements;
   const { toStart, toUse } = LEAST_WRITTEN;
   const bytes = selectedShape(selection, array.shape)
     .reduce((product, n) => product * n, size);
-  const isThreaded = !codecs!.isCheap &&
+  const isThreaded = !codecs.isCheap &&
     bytes >= (typeof threads === "object" ? toUse : toStart);
   const from = memoryOf(value, selection, array, elements);
   await withThreads(isThreaded ? threads : 0, async (threads) => {
@@ -385,7 +387,7 @@ async function writeElements(
       };
       await put(chunks, { ...stored, encode }, options, failing);
     };
-    const blockArray = { chunks, codecs: codecs!, fill };
+    const blockArray = { chunks, codecs, fill };
     await writeBlock(blockArray, runs, from, write, { threads, signal });
   });
 }

@@ -5,7 +5,7 @@ import {
   describe,
   type OptionRules,
 } from "../errors/mod.ts";
-import { copyBytes, ownBytes } from "../runtime/mod.ts";
+import { ownBytes } from "../runtime/mod.ts";
 import {
   assertStore,
   type Backend,
@@ -16,8 +16,6 @@ import {
   type StoreOptions,
 } from "../stores/mod.ts";
 import {
-  type ChunkElements,
-  LEAST_TO_SEND,
   type PoolAccess,
   poolAccess,
   type ThreadPool,
@@ -415,30 +413,23 @@ function nameChunk(
 function readByThread(
   array: ReadArray,
   arrays: TranslatedArrays,
-  { memory, use }: PoolAccess,
+  pool: PoolAccess,
 ): (coordinates: number[], options: unknown) => Promise<Chunk | undefined> {
+  let takes: Promise<boolean> | undefined;
   return async (coordinates, options) => {
     const elements = await elementsOf(array as ZarritaArray, arrays);
-    const isThreaded = elements?.codecs?.isCheap === false &&
-      elements.chunkBytes >= LEAST_TO_SEND;
-    if (!isThreaded) return undefined;
-    const { Elements, chunkBytes, codecs, size } = elements;
+    if (elements === undefined) return undefined;
+    takes ??= pool.takes(elements.format);
+    if (!await takes) return undefined;
+    const { Elements, chunkBytes, format, size } = elements;
     const bytes = await array.store.get(shownKey(array, coordinates), options);
     if (bytes === undefined) return emptyChunk(array, elements);
-    const leave = await memory.enter(chunkBytes);
-    try {
-      // A copy, since a layer may keep what it returns.
-      const job = { bytes: copyBytes(bytes), rows: rowsOf(bytes) };
-      const [result] = await use((threads) =>
-        threads.run(codecs!.format, [{ kind: "decode", ...job }], chunkBytes)
-      );
-      if ("failed" in (result as object)) return undefined;
-      const { bytes: decoded, strides } = result as ChunkElements;
-      const data = new Elements(ownBytes(decoded).buffer, 0, chunkBytes / size);
-      return { data, shape: array.chunks, stride: strides };
-    } finally {
-      leave();
-    }
+    const rows = rowsOf(bytes);
+    const decoded = await pool.decode(format, { bytes, rows });
+    if (decoded === undefined) return undefined;
+    const { buffer } = ownBytes(decoded.bytes);
+    const data = new Elements(buffer, 0, chunkBytes / size);
+    return { data, shape: array.chunks, stride: decoded.strides };
   };
 }
 

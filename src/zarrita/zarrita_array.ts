@@ -7,7 +7,11 @@ import {
   type NamedConfiguration,
 } from "../metadata/mod.ts";
 import { describeStore, type Store, type StoreKey } from "../stores/mod.ts";
-import { stridesInOrder, type ThreadPool } from "../threads/mod.ts";
+import {
+  type ChunkFormat,
+  stridesInOrder,
+  type ThreadPool,
+} from "../threads/mod.ts";
 import {
   type PlainArray,
   splitPlainKey,
@@ -107,7 +111,7 @@ export function bytesOf(
   return new Uint8Array(buffer!, byteOffset, byteLength);
 }
 
-/** The elements of an array of zarrita, all of one length in memory, and how its chunks are encoded. */
+/** The elements of an array of zarrita, all of one length in memory. */
 export interface ArrayElements {
   readonly Elements: ElementsClass;
   /** The length of an element in bytes. */
@@ -116,8 +120,9 @@ export interface ArrayElements {
   readonly chunkBytes: number;
   /** The element of absent chunks. */
   readonly fill: Uint8Array;
-  /** The codecs of chunks; `undefined` if this package does not have all of them. */
-  readonly codecs: ElementCodecs | undefined;
+  readonly array: ParsedArray;
+  /** How chunks are encoded. */
+  readonly format: ChunkFormat;
   /**
    * The strides that zarrita gives selected elements: in the order in which chunks are stored.
    *
@@ -173,16 +178,29 @@ async function describeElements(
     size: fill.length,
     chunkBytes: shape.reduce((product, n) => product * n, fill.length),
     fill,
-    codecs: await loadCodecs(codecs, shape, parsed),
+    array: parsed,
+    format: { dataType, elementSize: fill.length, shape, codecs },
     stridesOf: (shape, axes) =>
       stridesInOrder(shape, Array.isArray(order) ? among(order, axes) : order),
   };
 }
 
+const knownCodecs = new WeakMap<
+  ArrayElements,
+  Promise<ElementCodecs | undefined>
+>();
+
+/** The codecs of elements; `undefined` if this package does not have all of them. */
+export function codecsOf(
+  elements: ArrayElements,
+): Promise<ElementCodecs | undefined> {
+  const codecs = knownCodecs.get(elements) ?? loadCodecs(elements);
+  knownCodecs.set(elements, codecs);
+  return codecs;
+}
+
 async function loadCodecs(
-  codecs: readonly NamedConfiguration[],
-  shape: readonly number[],
-  { metadata }: ParsedArray,
+  { array: { metadata }, format: { codecs, shape } }: ArrayElements,
 ): Promise<ElementCodecs | undefined> {
   const form = elementForm(metadata.data_type);
   if (form?.count !== 1) return undefined;
