@@ -210,14 +210,15 @@ export function appendChecksum(bytes: Uint8Array): Uint8Array {
  */
 export function verifyChecksum(
   bytes: Uint8Array,
-  what: string,
+  what: () => string,
   key: string,
 ): Uint8Array {
   const { buffer, byteOffset } = bytes;
   const size = bytes.length - CHECKSUM_SIZE;
   const checked = new Uint8Array(buffer, byteOffset, size);
   const expected = new DataView(buffer, byteOffset).getUint32(size, true);
-  assertChecksum({ expected, actual: crc32c(checked) }, what, key);
+  const actual = crc32c(checked);
+  if (actual !== expected) assertChecksum({ expected, actual }, what(), key);
   return checked;
 }
 

@@ -34,7 +34,7 @@ export class Crc32cCodec {
     }
     // A copy, since zarrita encodes all of the memory that elements lie in.
     const bytes = copyBytes(
-      verifyChecksum(encoded, `The ${chunkAt(encoded)}`, keyOf(encoded)),
+      verifyChecksum(encoded, () => `The ${chunkAt(encoded)}`, keyOf(encoded)),
     );
     passNotes(encoded, bytes);
     return bytes;

@@ -50,7 +50,7 @@ export async function decodeChunk(
           { key },
         );
       }
-      decoded = verifyChecksum(decoded, what, key);
+      decoded = verifyChecksum(decoded, () => what, key);
       continue;
     }
     if (name === "bytes") {

@@ -6,13 +6,7 @@ import {
   OtherBytesError,
 } from "../errors/mod.ts";
 import type { Snapshot, StoreKey } from "../stores/mod.ts";
-import {
-  decodeShardIndex,
-  indexRange,
-  type ReadShardRange,
-  type ShardIndex,
-  shardIndexSize,
-} from "./shard_index.ts";
+import { shardIndexSize } from "./shard_index.ts";
 import type { ShardForm, ShardLayout } from "./shard_layout.ts";
 
 /**
@@ -92,29 +86,6 @@ export function mayHaveRecords(
 ): boolean {
   return layout.indexLocation === "end" &&
     tailSize === FILE_RECORD_SIZE + shardIndexSize(layout);
-}
-
-/**
- * Reads the index of a stored shard together with the record before it. Neither is checked
- * against the length of the shard.
- *
- * @returns The index, and the record if there is one; `undefined` for an absent shard.
- * @throws {DamageError} If the index is not valid.
- */
-export async function readRecordedIndex(
-  read: ReadShardRange,
-  key: StoreKey,
-  { layouts: [layout], mayHaveRecords }: ShardForm,
-): Promise<
-  { index: ShardIndex; record: FileRecord | undefined } | undefined
-> {
-  const recordSize = mayHaveRecords ? FILE_RECORD_SIZE : 0;
-  const bytes = await read(indexRange(layout!, recordSize));
-  if (bytes === undefined) return undefined;
-  return {
-    index: decodeShardIndex(bytes.subarray(recordSize), layout!, key),
-    record: decodeFileRecord(bytes.subarray(0, recordSize)),
-  };
 }
 
 /**

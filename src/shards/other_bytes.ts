@@ -9,7 +9,6 @@ import {
   assertFileSize,
   FILE_RECORD_SIZE,
   type FileRecord,
-  readRecordedIndex,
 } from "./file_record.ts";
 import {
   assertShardIndex,
@@ -19,6 +18,7 @@ import {
   shardIndexSize,
 } from "./shard_index.ts";
 import type { ShardForm } from "./shard_layout.ts";
+import { readRecordedIndex } from "./shard_reader.ts";
 
 /** What happens to a write that would lose bytes of neither inner chunks, index nor head parts. */
 export type OtherBytes = "refuse" | "replace";

@@ -99,18 +99,19 @@ export function decodeShardIndex(
   layout: ShardLayout,
   key = "",
 ): ShardIndex {
-  const of = ofShard(key);
   const size = shardIndexSize(layout);
   if (bytes.length !== size) {
     throw new DamageError(
-      `The index${of} is ${bytes.length} bytes long, where ${
+      `The index${ofShard(key)} is ${bytes.length} bytes long, where ${
         describe(layout.chunksPerShard)
       } inner chunks take ${size}`,
       { key },
     );
   }
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  if (layout.indexHasChecksum) verifyChecksum(bytes, `The index${of}`, key);
+  if (layout.indexHasChecksum) {
+    verifyChecksum(bytes, () => `The index${ofShard(key)}`, key);
+  }
   const isLittle = layout.indexEndian === "little";
   const count = chunkCount(layout);
   // A loop, since `Array.from` takes twice as long.
@@ -120,7 +121,7 @@ export function decodeShardIndex(
     const length = readNumber(view, i * ENTRY_SIZE + 8, isLittle);
     index[i] = offset + length <= Number.MAX_SAFE_INTEGER
       ? { offset, length }
-      : absentEntry(view, i, isLittle, of, key);
+      : absentEntry(view, i, isLittle, key);
   }
   return index;
 }
@@ -168,7 +169,6 @@ function absentEntry(
   view: DataView,
   place: number,
   isLittle: boolean,
-  of: string,
   key: string,
 ): undefined {
   const [offset, length] = [0, 8].map((at) =>
@@ -176,7 +176,9 @@ function absentEntry(
   );
   if (offset === ABSENT && length === ABSENT) return undefined;
   throw new DamageError(
-    `Inner chunk ${place}${of} has ${length} bytes from ${offset} on, where 2^53−1 is the most that can be read`,
+    `Inner chunk ${place}${
+      ofShard(key)
+    } has ${length} bytes from ${offset} on, where 2^53−1 is the most that can be read`,
     { key },
   );
 }
@@ -393,7 +395,7 @@ export function assertShardIndex(
  *
  * @param shardSize The length of the shard in bytes. If it is `undefined`, inner chunks
  * behind the end of the shard or in an index at its end are not noticed.
- * @param of The text that names the shard after an inner chunk in messages.
+ * @param of Makes the text that names the shard after an inner chunk in messages.
  * @throws {DamageError} If inner chunks lie outside the shard or in its index, or overlap.
  */
 export function assertExtents(
@@ -401,7 +403,7 @@ export function assertExtents(
   layout: ShardLayout,
   shardSize: number | undefined,
   key: string,
-  of = ofShard(key),
+  of: () => string = () => ofShard(key),
 ): void {
   const indexSize = shardIndexSize(layout);
   const isAtStart = layout.indexLocation === "start";
@@ -420,7 +422,7 @@ export function assertExtents(
     const { offset, length } = entry;
     if (offset < from || offset + length > to) {
       throw new DamageError(
-        `Inner chunk ${place}${of} has ${length} bytes from ${offset} on, where the shard has inner chunks from ${from} ${
+        `Inner chunk ${place}${of()} has ${length} bytes from ${offset} on, where the shard has inner chunks from ${from} ${
           to === Infinity ? "on" : `to ${to}`
         }`,
         { key },
@@ -432,7 +434,7 @@ export function assertExtents(
     end = offset + length;
   }
   if (!isInOrder && !areApart(index, count)) {
-    throw overlap(index, key, of);
+    throw overlap(index, key, of());
   }
 }
 

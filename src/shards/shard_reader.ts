@@ -11,16 +11,20 @@ import type {
 } from "../stores/mod.ts";
 import {
   assertFileSize,
+  decodeFileRecord,
   FILE_RECORD_SIZE,
-  readRecordedIndex,
+  type FileRecord,
 } from "./file_record.ts";
 import {
   assertComplete,
   assertExtents,
   coordinatesInShard,
+  decodeShardIndex,
   type Extent,
+  indexRange,
   ofShard,
   placeInShard,
+  type ReadShardRange,
   type ShardIndex,
   shardIndexSize,
 } from "./shard_index.ts";
@@ -310,6 +314,31 @@ export class ShardReader {
   }
 }
 
+/**
+ * Reads the index of a stored shard together with the record before it. Neither is checked
+ * against the length of the shard.
+ *
+ * @returns The index, and the record if there is one; `undefined` for an absent shard.
+ * @throws {DamageError} If the index is not valid.
+ */
+export async function readRecordedIndex(
+  read: ReadShardRange,
+  key: StoreKey,
+  { layouts: [layout], mayHaveRecords }: ShardForm,
+): Promise<
+  { index: ShardIndex; record: FileRecord | undefined } | undefined
+> {
+  const recordSize = mayHaveRecords ? FILE_RECORD_SIZE : 0;
+  const bytes = await read(indexRange(layout!, recordSize));
+  if (bytes === undefined) return undefined;
+  return {
+    index: decodeShardIndex(bytes.subarray(recordSize), layout!, key),
+    record: mayHaveRecords
+      ? decodeFileRecord(bytes.subarray(0, recordSize))
+      : undefined,
+  };
+}
+
 /** Thrown if the version of a shard that is read has been replaced. */
 class ShardChangedError extends Error {}
 
@@ -397,7 +426,7 @@ class OpenShard {
     };
     const layout = this.#form.layouts[path.length]!;
     const { key } = this.#shard;
-    const of = ` of ${describeInner(path, key)}`;
+    const of = () => ` of ${describeInner(path, key)}`;
     const index = await readIndex(shard, layout, key, of);
     this.#source.grow?.(index!.length);
     return index!;

@@ -33,7 +33,7 @@ export interface InnerChunk extends ChunkBytes {
  *
  * @param shard The shard, without checksums behind it.
  * @param key The key of the outermost shard, for errors.
- * @param of The text that names the shard in messages.
+ * @param of Makes the text that names the shard in messages.
  * @returns The index; `undefined` if the shard is absent by now.
  * @throws {DamageError} If the shard is shorter than its index, or the index is not valid.
  */
@@ -41,7 +41,7 @@ export async function readIndex(
   shard: ChunkBytes,
   layout: ShardLayout,
   key: string,
-  of: string = ofShard(key),
+  of: () => string = () => ofShard(key),
 ): Promise<ShardIndex | undefined> {
   const bytes = await shard.read(indexExtent(layout, shard.size, key, of));
   if (bytes === undefined) return undefined;
@@ -95,12 +95,12 @@ function indexExtent(
   layout: ShardLayout,
   size: number,
   key: string,
-  of = ofShard(key),
+  of: () => string = () => ofShard(key),
 ): Extent {
   const length = shardIndexSize(layout);
   if (size < length) {
     throw new DamageError(
-      `The shard${of} is ${size} bytes long, where its index takes ${length}`,
+      `The shard${of()} is ${size} bytes long, where its index takes ${length}`,
       { key },
     );
   }

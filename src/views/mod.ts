@@ -7,8 +7,10 @@ export {
 } from "./map_keys.ts";
 export { isTranslated, PLAIN, PLAIN_KEYS, plainView } from "./plain_view.ts";
 export { type PlainStore, StoreView } from "./store_view.ts";
-export { gridCoordinates, PlainArray, splitPlainKey } from "./plain_array.ts";
 export {
+  gridCoordinates,
+  PlainArray,
+  splitPlainKey,
   type TranslatedArrays,
   type Translation,
 } from "./translated_arrays.ts";

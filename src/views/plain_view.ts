@@ -2,8 +2,7 @@ import { parseArray } from "../arrays/mod.ts";
 import { isArrayDocument, isMembers, type Members } from "../metadata/mod.ts";
 import { assertStore, type Store } from "../stores/mod.ts";
 import { type PlainStore, StoreView } from "./store_view.ts";
-import { PlainArray } from "./plain_array.ts";
-import type { Translation } from "./translated_arrays.ts";
+import { PlainArray, type Translation } from "./translated_arrays.ts";
 
 /**
  * Shows a store as if every array in it, at any depth, had `default` chunk keys

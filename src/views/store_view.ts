@@ -11,8 +11,13 @@ import {
   type StoreOptions,
 } from "../stores/mod.ts";
 import { documentBackend } from "./document_backend.ts";
-import { outsideGrid, type PlainArray, splitPlainKey } from "./plain_array.ts";
-import { TranslatedArrays, type Translation } from "./translated_arrays.ts";
+import {
+  outsideGrid,
+  type PlainArray,
+  splitPlainKey,
+  TranslatedArrays,
+  type Translation,
+} from "./translated_arrays.ts";
 import { computedValues, type Place, viewBackend } from "./view_backend.ts";
 import {
   isAnyDocument,

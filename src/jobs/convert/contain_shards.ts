@@ -50,7 +50,7 @@ export function containShards(
           { key },
         );
       }
-      shard = verifyChecksum(shard, `Chunk ${describe(key)}`, key);
+      shard = verifyChecksum(shard, () => `Chunk ${describe(key)}`, key);
     }
     let contained = encodeShard(decodeShard(shard, layout, key), layout, {
       container: containerOf(coordinates),

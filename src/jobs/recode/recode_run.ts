@@ -289,7 +289,7 @@ export class RecodeRun {
             let encoded = bytes;
             if (way.kind === "payload") {
               encoded = await way.codecs.recode(bytes, what, key);
-            } else if (hasChecksum) verifyChecksum(bytes, what, key);
+            } else if (hasChecksum) verifyChecksum(bytes, () => what, key);
             // A part of other memory would keep all of it.
             await take(chunk, ownBytes(encoded), signal);
           }

@@ -328,7 +328,7 @@ class ChunkVerification {
     if (this.#isDeep && checksumsSize > 0 && path.length > 0) {
       const isRight = await this.#try(async () => {
         const bytes = await read({ offset: 0, length: size });
-        if (bytes) verifyChecksum(bytes, this.#nameOf(path), this.#key);
+        if (bytes) verifyChecksum(bytes, () => this.#nameOf(path), this.#key);
       }, "inner-chunk-checksum");
       if (!isRight) return;
     }
