@@ -4,7 +4,6 @@ import {
   SuffixChunkKeyEncoding,
   toChunkKeyEncoding,
 } from "../chunk_key_encoding/mod.ts";
-import { ConcatParts } from "../concat_parts/mod.ts";
 import {
   ANY,
   checkOptions,
@@ -21,7 +20,7 @@ import {
   type NamedConfiguration,
 } from "../metadata/mod.ts";
 import type { Part } from "../splitter/mod.ts";
-import { parseArray } from "./parse_array.ts";
+import { parseArray, withParts } from "./parse_array.ts";
 import { resolveParts } from "./part_notation.ts";
 
 /**
@@ -96,12 +95,10 @@ export function arrayMetadata(options: ArrayMetadataOptions): ArrayMetadata {
     ...attributes && { attributes },
     ...dimensionNamesOf(options),
   };
-  const { metadata, chunk } = parseArray({ ...storage, ...others });
-  if (options.parts === undefined) return metadata;
-  const parts = new ConcatParts(resolveParts(options.parts, chunk));
-  const storage_transformers = [parts.toJSON()];
-  // Throws if, for instance, two parts could share a key.
-  return parseArray({ ...storage, storage_transformers, ...others }).metadata;
+  const array = parseArray({ ...storage, ...others });
+  return options.parts === undefined
+    ? array.metadata
+    : withParts(array, resolveParts(options.parts, array.chunk)).metadata;
 }
 
 /**

@@ -6,6 +6,7 @@ import {
 import {
   assertPartKeys,
   checkConfiguration,
+  ConcatParts,
   flatParts,
   sampleKeys,
 } from "../concat_parts/mod.ts";
@@ -76,6 +77,26 @@ export function parseArray(
   }, chunk);
   if (isNew) assertStorable(array);
   return array;
+}
+
+/**
+ * Stores the chunks of an array that has no storage transformers in parts.
+ *
+ * @throws {MetadataError} If, for instance, two parts could share a key.
+ */
+export function withParts(
+  array: ParsedArray,
+  parts: readonly Part[],
+): ParsedArray {
+  const metadata: ArrayMetadata = {
+    ...array.metadata,
+    storage_transformers: [new ConcatParts(parts).toJSON()],
+  };
+  return new ParsedArray({
+    ...array,
+    metadata,
+    ...below("/storage_transformers", () => parseParts(metadata, array.keys)),
+  }, array.chunk);
 }
 
 /**
