@@ -236,31 +236,29 @@ class StoredChunk {
     return this.#lengths[part] = length;
   }
 
-  async #readPiece(
-    piece: Piece,
-    options: ReadOptions,
-  ): Promise<Uint8Array | undefined> {
-    const bytes = await this.#bytesOf(piece, options);
-    this.#isStored[piece.part] = bytes !== undefined;
-    return bytes;
-  }
-
   /** Reads a piece of a part. The length of a part with a size is checked. */
-  async #bytesOf(
+  async #readPiece(
     { part, range }: Piece,
     options: ReadOptions,
   ): Promise<Uint8Array | undefined> {
     const { key, size } = this.#parts[part]!;
-    if (size === undefined) {
-      const { allocate } = options;
-      return await this.#values.read(
-        key,
-        range,
-        range ? { allocate } : options,
-      );
-    }
+    const { allocate } = options;
+    const bytes = size === undefined
+      ? await this.#values.read(key, range, range ? { allocate } : options)
+      : await this.#readSized(part, size, range as Extent | undefined, options);
+    this.#isStored[part] = bytes !== undefined;
+    return bytes;
+  }
+
+  async #readSized(
+    part: number,
+    size: number,
+    range: Extent | undefined,
+    { allocate }: ReadOptions,
+  ): Promise<Uint8Array | undefined> {
     if (range === undefined) return await this.#readWhole(part);
-    const { offset, length } = range as Extent;
+    const { key } = this.#parts[part]!;
+    const { offset, length } = range;
     if (size <= READ_WHOLE || length === size) {
       const whole = await this.#readWhole(part);
       // A view of a few bytes would keep the whole part in memory.
@@ -269,7 +267,7 @@ class StoredChunk {
         : whole && copyBytes(whole, offset, offset + length);
     }
     const [bytes, whole] = await Promise.all([
-      this.#values.read(key, range, { allocate: options.allocate }),
+      this.#values.read(key, range, { allocate }),
       this.#lengthOf(part),
     ]);
     if (bytes === undefined || whole === undefined) return undefined;
@@ -398,15 +396,10 @@ class ChunkVersion implements StoreVersion {
   ): Promise<Uint8Array | undefined> {
     const read = (piece: Piece) => this.#readPiece(below, piece, options);
     const pieces = piecesOf(this.#lengths, range);
-    const [first] = pieces;
-    if (first === undefined) {
+    if (pieces.length === 0) {
       const nothing = { offset: 0, length: 0 };
       const { key, version } = this.#last;
       return below.readOf!(version, key, nothing, options);
-    }
-    // Most ranges lie in one part.
-    if (pieces.length === 1 && this.#lengths[first.part] !== undefined) {
-      return read(first);
     }
     // The response without a byte has told the length, if the store knows lengths.
     const sizeOf = (part: number) =>
@@ -499,19 +492,22 @@ async function readPieces(
   sizeOf: (part: number) => Promise<number | undefined>,
 ): Promise<Uint8Array[] | undefined> {
   const known = [...lengths];
-  const found = new Map<number, Uint8Array>();
+  const found: Uint8Array[] = []; // By part.
   const last = range && "suffixLength" in range ? 0 : lengths.length - 1;
   while (true) {
     const pieces = piecesOf(known, range);
-    const missing = pieces.filter(({ part }) => !found.has(part));
-    const results = await Promise.all(missing.map(read));
-    for (const [i, { part }] of missing.entries()) {
-      if (results[i] === undefined) return undefined;
-      found.set(part, results[i]);
+    const missing = pieces.filter(({ part }) => found[part] === undefined);
+    const results = missing.length === 1
+      ? [await read(missing[0]!)] // Most ranges lie in one part.
+      : await Promise.all(missing.map(read));
+    for (let i = 0; i < missing.length; i++) {
+      const bytes = results[i];
+      if (bytes === undefined) return undefined;
+      found[missing[i]!.part] = bytes;
     }
     const open = pieces.find(({ part }) => known[part] === undefined);
     if (open?.range && open.part !== last) {
-      const { length } = found.get(open.part)!;
+      const { length } = found[open.part]!;
       if (length < lengthOf(open.range)) {
         const offset = "offset" in open.range ? open.range.offset : 0;
         const isTold = length > 0 || offset === 0;
@@ -520,7 +516,7 @@ async function readPieces(
         continue;
       }
     }
-    return pieces.map(({ part }) => found.get(part)!);
+    return pieces.map(({ part }) => found[part]!);
   }
 }
 
