@@ -4,10 +4,13 @@ import { RangeReader } from "./range_reader.ts";
 import {
   decodeLong8,
   decodeValues,
+  nameOfTag,
+  numberOfTag,
   sizeOfType,
-  TAG,
+  type TagName,
   type TagValues,
   TiffError,
+  type TiffFormat,
   TYPE,
 } from "./tiff_tags.ts";
 
@@ -32,16 +35,13 @@ export interface Directory {
   readonly planes: number | undefined;
   /** The place of the directory of which this one is a sub-directory. */
   readonly parent: number | undefined;
-  /** The values of the tags in `TAG`. */
-  readonly values: ReadonlyMap<number, TagValues>;
+  readonly values: ReadonlyMap<TagName, TagValues>;
   /** Why the values cannot be read. */
   readonly damage?: TiffError;
 }
 
 /** The directories of a TIFF. */
-interface TiffDirectories {
-  readonly isLittleEndian: boolean;
-  readonly isBig: boolean;
+interface TiffDirectories extends TiffFormat {
   /** The directories of the chain, and then their sub-directories. */
   readonly directories: readonly Directory[];
   /** Why later directories cannot be found. */
@@ -65,19 +65,14 @@ export async function readDirectories(
   return { isLittleEndian, isBig, directories, damage };
 }
 
-/** The tags that are read; all others are ignored. */
-const WANTED_TAGS: ReadonlySet<number> = /* @__PURE__ */ new Set(
-  /* @__PURE__ */ Object.values(TAG),
-);
-
 /** The tags of GeoTIFF that are numbers. */
-const PLACE_TAGS: ReadonlySet<number> = /* @__PURE__ */ new Set([
-  TAG.modelPixelScale,
-  TAG.modelTiepoint,
-  TAG.modelTransformation,
-  TAG.geoKeyDirectory,
-  TAG.geoDoubleParams,
-]);
+const PLACE_TAGS: readonly TagName[] = [
+  "modelPixelScale",
+  "modelTiepoint",
+  "modelTransformation",
+  "geoKeyDirectory",
+  "geoDoubleParams",
+];
 
 /** An entry of a directory. */
 interface Entry {
@@ -89,7 +84,7 @@ interface Entry {
 /** A directory whose values are not read yet. */
 type ListedDirectory = Omit<Directory, "values" | "damage"> & {
   /** The entries by their tags. */
-  readonly entries: ReadonlyMap<number, Entry>;
+  readonly entries: ReadonlyMap<TagName, Entry>;
 };
 
 class DirectoryReader {
@@ -187,16 +182,16 @@ class DirectoryReader {
     }
     const end = countSize + count * entrySize;
     const view = await this.#bytesOf(offset, end);
-    const entries = new Map<number, Entry>();
+    const entries = new Map<TagName, Entry>();
     let planes: number | undefined;
     for (let at = countSize; at < end; at += entrySize) {
-      const tag = view.getUint16(at, this.isLittleEndian);
+      const tag = nameOfTag(view.getUint16(at, this.isLittleEndian));
       const type = view.getUint16(at + 2, this.isLittleEndian);
-      if (!WANTED_TAGS.has(tag) || sizeOfType(type) === 0) continue;
+      if (tag === undefined || sizeOfType(type) === 0) continue;
       // Some programs write the numbers of GeoTIFF as texts, which no program reads.
-      if (PLACE_TAGS.has(tag) && type === TYPE.ascii) continue;
+      if (PLACE_TAGS.includes(tag) && type === TYPE.ascii) continue;
       const values = this.#offset(view, at + 4);
-      if (tag === TAG.uic2) { // Each plane has six numbers, which count as one value.
+      if (tag === "uic2") { // Each plane has six numbers, which count as one value.
         planes = values;
         continue;
       }
@@ -204,7 +199,7 @@ class DirectoryReader {
       const longest = this.#listed.length === 0
         ? LONGEST_VALUE
         : LONGEST_DESCRIPTION;
-      const isText = tag === TAG.description || tag === TAG.gdalMetadata;
+      const isText = tag === "description" || tag === "gdalMetadata";
       const isLeftOut = isText && length > longest;
       if (length === 0 || isLeftOut) continue;
       const extent = this.#extentOf(tag, length, view, at, offset);
@@ -233,7 +228,7 @@ class DirectoryReader {
    * @param at The place of the entry in the directory.
    */
   #extentOf(
-    tag: number,
+    tag: TagName,
     length: number,
     view: DataView,
     at: number,
@@ -242,7 +237,9 @@ class DirectoryReader {
     this.#valueBytes += length;
     if (length > LONGEST_VALUE || this.#valueBytes > LONGEST_VALUES) {
       throw new TiffError(
-        `has ${length} bytes for the tag ${tag}, where a value may take ${LONGEST_VALUE} bytes, and all values of a file ${LONGEST_VALUES}`,
+        `has ${length} bytes for the tag ${
+          numberOfTag(tag)
+        }, where a value may take ${LONGEST_VALUE} bytes, and all values of a file ${LONGEST_VALUES}`,
       );
     }
     const pointerSize = this.isBig ? 8 : 4;
@@ -255,7 +252,7 @@ class DirectoryReader {
 
   async #listSubDirectories(): Promise<void> {
     const found = await Promise.all(this.#listed.map(async ({ entries }) => {
-      const entry = entries.get(TAG.subDirectories);
+      const entry = entries.get("subDirectories");
       const values = entry ? await this.#read(entry) : [];
       const offsets = Array.from(values, offsetOfDirectory);
       return offsets.filter((offset) => offset !== 0);
@@ -269,8 +266,8 @@ class DirectoryReader {
   }
 
   async #valuesOf(
-    entries: ReadonlyMap<number, Entry>,
-  ): Promise<Map<number, TagValues>> {
+    entries: ReadonlyMap<TagName, Entry>,
+  ): Promise<Map<TagName, TagValues>> {
     const values = await Promise.all(
       Array.from(
         entries,
@@ -303,8 +300,8 @@ class DirectoryReader {
 function offsetOfDirectory(value: number): number {
   if (Number.isSafeInteger(value) && value >= 0) return value;
   throw new TiffError(
-    `has ${
-      describe(value)
-    } for the tag ${TAG.subDirectories}, expected the offset of a directory`,
+    `has ${describe(value)} for the tag ${
+      numberOfTag("subDirectories")
+    }, expected the offset of a directory`,
   );
 }

@@ -15,13 +15,15 @@ import {
   even,
   headerSize,
   layOutDirectories,
+  type Tile,
+} from "./directory_writer.ts";
+import {
   numberText,
   pageFields,
   type PageOptions,
   pictureOf,
-  type Tile,
   tilePlaces,
-} from "./directory_writer.ts";
+} from "./page_fields.ts";
 import { assertTiffOptions, type TiffOptions } from "./tiff_options.ts";
 
 /** The most bytes of a classic TIFF, whose offsets have 32 bits. */

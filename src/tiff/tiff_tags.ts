@@ -1,55 +1,87 @@
 /** The tags of TIFF and the types of their values, for files that are read and written. */
 
-/** The tags that are read, of TIFF 6.0, its supplements, GeoTIFF, GDAL, MetaMorph, Zeiss and NIH Image. */
-export const TAG = {
-  newSubfileType: 254,
-  subfileType: 255,
-  width: 256,
-  height: 257,
-  bitsPerSample: 258,
-  compression: 259,
-  photometric: 262,
-  fillOrder: 266,
-  description: 270,
-  stripOffsets: 273,
-  samplesPerPixel: 277,
-  rowsPerStrip: 278,
-  stripByteCounts: 279,
-  planarConfiguration: 284,
-  predictor: 317,
-  tileWidth: 322,
-  tileHeight: 323,
-  tileOffsets: 324,
-  tileByteCounts: 325,
-  subDirectories: 330,
-  sampleFormat: 339,
-  jpegTables: 347,
-  ycbcrSubsampling: 530,
-  imageDepth: 32997,
-  tileDepth: 32998,
-  modelPixelScale: 33550,
-  uic2: 33629,
-  modelTiepoint: 33922,
-  modelTransformation: 34264,
-  lsmInfo: 34412,
-  geoKeyDirectory: 34735,
-  geoDoubleParams: 34736,
-  geoAsciiParams: 34737,
-  gdalMetadata: 42112,
-  gdalNoData: 42113,
-  nihImageHeader: 43314,
+/**
+ * The tags of TIFF 6.0, its supplements, GeoTIFF, GDAL, MetaMorph, Zeiss and NIH Image: their
+ * numbers and, of those that are written, the types of their values. Offsets have 64 bits in
+ * BigTIFF, and 32 in other TIFFs.
+ */
+const TAGS = {
+  newSubfileType: [254, "long"],
+  subfileType: [255],
+  width: [256, "long"],
+  height: [257, "long"],
+  bitsPerSample: [258, "short"],
+  compression: [259, "short"],
+  photometric: [262, "short"],
+  fillOrder: [266],
+  description: [270, "ascii"],
+  stripOffsets: [273],
+  samplesPerPixel: [277, "short"],
+  rowsPerStrip: [278],
+  stripByteCounts: [279],
+  xResolution: [282, "rational"],
+  yResolution: [283, "rational"],
+  planarConfiguration: [284, "short"],
+  resolutionUnit: [296, "short"],
+  predictor: [317, "short"],
+  tileWidth: [322, "long"],
+  tileHeight: [323, "long"],
+  tileOffsets: [324, "offset"],
+  tileByteCounts: [325, "offset"],
+  subDirectories: [330],
+  extraSamples: [338, "short"],
+  sampleFormat: [339, "short"],
+  jpegTables: [347],
+  ycbcrSubsampling: [530],
+  imageDepth: [32997],
+  tileDepth: [32998],
+  modelPixelScale: [33550, "double"],
+  uic2: [33629],
+  modelTiepoint: [33922, "double"],
+  modelTransformation: [34264, "double"],
+  lsmInfo: [34412],
+  geoKeyDirectory: [34735, "short"],
+  geoDoubleParams: [34736, "double"],
+  geoAsciiParams: [34737, "ascii"],
+  gdalMetadata: [42112, "ascii"],
+  gdalNoData: [42113, "ascii"],
+  nihImageHeader: [43314],
 } as const;
+
+/** The name of a tag. */
+export type TagName = keyof typeof TAGS;
+
+/** The name of a tag that is written. */
+export type WrittenTag = {
+  [Name in TagName]: (typeof TAGS)[Name] extends readonly [number, string]
+    ? Name
+    : never;
+}[TagName];
 
 /** The tags that are written and never read. */
-export const UNREAD_TAG = {
-  xResolution: 282,
-  yResolution: 283,
-  resolutionUnit: 296,
-  extraSamples: 338,
-} as const;
+const UNREAD: readonly TagName[] = [
+  "xResolution",
+  "yResolution",
+  "resolutionUnit",
+  "extraSamples",
+];
 
-/** The name of a tag that is read. */
-type TagName = keyof typeof TAG;
+const NAMES: ReadonlyMap<number, TagName> = /* @__PURE__ */ new Map(
+  /* @__PURE__ */ Object.entries(TAGS).map(([name, [tag]]) =>
+    [tag, name as TagName] as const
+  ),
+);
+
+/** The name of a tag that is read; `undefined` for others. */
+export function nameOfTag(tag: number): TagName | undefined {
+  const name = NAMES.get(tag);
+  return name === undefined || UNREAD.includes(name) ? undefined : name;
+}
+
+/** The number of a tag. */
+export function numberOfTag(name: TagName): number {
+  return TAGS[name][0];
+}
 
 /** The types of values by their codes. */
 export const TYPE = {
@@ -77,6 +109,12 @@ const SIZES = [0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 0, 0, 8, 8, 8];
 /** The length of a value in bytes; 0 for an unknown type. */
 export function sizeOfType(type: number): number {
   return SIZES[type] ?? 0;
+}
+
+/** The byte order of a TIFF, and whether its offsets have 64 bits. */
+export interface TiffFormat {
+  readonly isLittleEndian: boolean;
+  readonly isBig: boolean;
 }
 
 /** The values of a tag. Texts are bytes. */
@@ -153,26 +191,67 @@ export function decodeLong8(
   );
 }
 
+/** A field of a directory: a tag with its encoded values. */
+export interface EncodedField {
+  readonly tag: number;
+  /** The code of the type. */
+  readonly type: number;
+  /** The number of values. */
+  readonly count: number;
+  readonly bytes: Uint8Array;
+}
+
+/**
+ * Encodes the values of a tag.
+ *
+ * @param values A text, or numbers, of which a rational has two.
+ */
+export function encodeField(
+  name: WrittenTag,
+  values: string | ArrayLike<number>,
+  { isLittleEndian, isBig }: TiffFormat,
+): EncodedField {
+  const [tag, written] = TAGS[name];
+  const type =
+    TYPE[written === "offset" ? (isBig ? "long8" : "long") : written];
+  if (typeof values === "string") {
+    const bytes = new TextEncoder().encode(`${values}\0`);
+    return { tag, type, count: bytes.length, bytes };
+  }
+  const size = sizeOfType(type);
+  const step = written === "rational" ? size / 2 : size;
+  const bytes = new Uint8Array(values.length * step);
+  const view = new DataView(bytes.buffer);
+  for (let i = 0; i < values.length; i++) {
+    const [at, value] = [i * step, values[i]!];
+    if (written === "short") view.setUint16(at, value, isLittleEndian);
+    else if (written === "double") view.setFloat64(at, value, isLittleEndian);
+    else if (step === 8) view.setBigUint64(at, BigInt(value), isLittleEndian);
+    else view.setUint32(at, value, isLittleEndian);
+  }
+  return { tag, type, count: bytes.length / size, bytes };
+}
+
 /** A problem of a file, as the end of a sentence that starts with the name of the file. */
 export class TiffError extends Error {}
 
 /** The tags of a page with their values. */
 export class PageTags {
-  readonly #values: ReadonlyMap<number, TagValues>;
+  readonly #values: ReadonlyMap<TagName, TagValues>;
 
-  constructor(values: ReadonlyMap<number, TagValues>) {
+  constructor(values: ReadonlyMap<TagName, TagValues>) {
     this.#values = values;
   }
 
   /** The values of a tag; `undefined` if the tag is missing. */
   list(tag: TagName): readonly number[] | undefined {
-    const values = this.#values.get(TAG[tag]);
+    const values = this.#values.get(tag);
     return values && Array.from(values);
   }
 
   /** The first value of a tag, or `missing` if the tag is missing. */
   number(tag: TagName, missing: number): number {
-    return this.#values.get(TAG[tag])?.[0] ?? missing;
+    return this.#values.get(tag)?.[0] ?? missing;
   }
 
   /** The one value that a tag has for all bands; `undefined` if the bands differ. */

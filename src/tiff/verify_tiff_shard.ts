@@ -1,10 +1,10 @@
 import { describe } from "../errors/mod.ts";
 import type { ArrayMetadata } from "../metadata/mod.ts";
 import type { ReadShardRange, ShardIndex } from "../shards/mod.ts";
-import { pictureOf, tilePlaces } from "./directory_writer.ts";
 import { readDirectories } from "./directory_reader.ts";
+import { pictureFields, pictureOf, tilePlaces } from "./page_fields.ts";
 import { parseTiffArray, type TiffArray } from "./tiff_array.ts";
-import { PageTags, type TAG, TiffError } from "./tiff_tags.ts";
+import { PageTags, TiffError } from "./tiff_tags.ts";
 
 /** A shard that may be a TIFF. */
 interface StoredShard {
@@ -80,6 +80,20 @@ function parsedAs(
   }
 }
 
+/** The tags by which other programs decode tiles; the colors of the bands are in no metadata. */
+const DECODING = [
+  "width",
+  "height",
+  "bitsPerSample",
+  "compression",
+  "samplesPerPixel",
+  "planarConfiguration",
+  "predictor",
+  "tileWidth",
+  "tileHeight",
+  "sampleFormat",
+] as const;
+
 function problemOf(
   array: TiffArray,
   coordinates: readonly number[],
@@ -93,28 +107,16 @@ function problemOf(
   if (pages.length < places.length) {
     return `has ${pages.length} pages, expected ${places.length}`;
   }
-  const { axes, tileShape, bits, compression, predictor, sampleFormat } = array;
-  const bands = axes.bands === undefined ? 1 : picture.shape[axes.bands]!;
-  const expected: Partial<Record<keyof typeof TAG, number>> = {
-    width: picture.shape[axes.x]!,
-    height: picture.shape[axes.y]!,
-    bitsPerSample: bits,
-    compression,
-    samplesPerPixel: bands,
-    planarConfiguration: axes.bands === axes.y - 1 ? 2 : 1,
-    predictor,
-    tileWidth: tileShape[axes.x]!,
-    tileHeight: tileShape[axes.y]!,
-    sampleFormat,
-  };
+  const fields = pictureFields(array, picture);
   for (const [page, tiles] of places.entries()) {
     const tags = pages[page]!;
-    for (const [name, value] of Object.entries(expected)) {
-      const found = tags.same(name as keyof typeof TAG, 1);
-      if (found === value) continue;
+    for (const name of DECODING) {
+      const [expected = 1] = fields[name] ?? [];
+      const found = tags.same(name, 1);
+      if (found === expected) continue;
       return `has ${name} ${
         describe(found)
-      } in page ${page}, expected ${value}`;
+      } in page ${page}, expected ${expected}`;
     }
     const offsets = tags.list("tileOffsets") ?? [];
     const lengths = tags.list("tileByteCounts") ?? [];
