@@ -4,7 +4,13 @@
  * Source: https://gdal.org/en/stable/drivers/raster/gtiff.html#metadata
  */
 import type { TiffValues } from "./tiff_options.ts";
-import { element, escaped } from "./xml_element.ts";
+import {
+  element,
+  elementOf,
+  escaped,
+  listOf,
+  parseXml,
+} from "./xml_element.ts";
 
 /** The meaning of the elements of a band. */
 export interface BandValues {
@@ -65,28 +71,15 @@ export async function parseGdalMetadata(
   text: string,
   bands: number,
 ): Promise<readonly BandValues[] | undefined> {
-  // Only files with this tag need a parser of XML.
-  const { XMLParser } = await import("fast-xml-parser");
-  let items: unknown;
-  try {
-    const parser = new XMLParser({
-      ignoreAttributes: false,
-      attributeNamePrefix: "@",
-      parseAttributeValue: false,
-      parseTagValue: false,
-      trimValues: false,
-      isArray: (tag: string) => tag === "Item",
-    });
-    items = parser.parse(text).GDALMetadata?.Item;
-  } catch {
-    return undefined;
-  }
+  const document = await parseXml(text, ["Item"]);
+  if (document === undefined) return undefined;
+  const items = listOf(elementOf(document.GDALMetadata).Item);
   const values = Array.from({ length: bands }, () => ({ ...PLAIN }));
-  for (const item of Array.isArray(items) ? items : []) {
-    const { "@sample": sample, "@role": role, "#text": escapedValue } = Object(
-      item,
-    );
-    const band = values[/^\d{1,5}$/.test(sample) ? Number(sample) : -1];
+  for (const item of items) {
+    const { "@sample": sample, "@role": role, "#text": escapedValue } = item;
+    const band = values[
+      /^\d{1,5}$/.test(String(sample)) ? Number(sample) : -1
+    ];
     if (band === undefined || typeof escapedValue !== "string") continue;
     const value = unescaped(escapedValue);
     const number = value.trim() === "" ? NaN : Number(value);

@@ -7,6 +7,7 @@
  */
 import { describe, describeAll } from "../errors/mod.ts";
 import { LENGTHS, TIMES } from "./ome_xml.ts";
+import { elementOf, listOf, parseXml, type XmlElement } from "./xml_element.ts";
 import type { PyramidChannel } from "./pyramid_attributes.ts";
 import type { TiffPage } from "./tiff_page.ts";
 
@@ -90,13 +91,10 @@ export async function readSeries(
   );
 }
 
-/** The elements and attributes of an element; attributes start with `@`. */
-type Element = Readonly<Record<string, unknown>>;
-
 /** An image of OME-XML. */
 interface OmeImage {
   readonly name?: string;
-  readonly pixels: Element;
+  readonly pixels: XmlElement;
   /** The identifier of the file. */
   readonly uuid: string;
 }
@@ -105,28 +103,12 @@ async function omeImages(
   description: string,
   name: string,
 ): Promise<OmeImage[]> {
-  // Only files with OME-XML need a parser of XML.
-  const { XMLParser } = await import("fast-xml-parser");
-  let document: Element;
-  try {
-    const parser = new XMLParser({
-      ignoreAttributes: false,
-      attributeNamePrefix: "@",
-      removeNSPrefix: true,
-      parseAttributeValue: false,
-      parseTagValue: false,
-      isArray: (tag: string) =>
-        ["Image", "Pixels", "Channel", "TiffData", "UUID"].includes(tag),
-    });
-    document = parser.parse(description);
-  } catch (cause) {
-    throw new RangeError(
-      `${name} has OME-XML that cannot be read: choose a page by the option "page"`,
-      { cause },
-    );
-  }
-  const { OME: root } = document;
-  const ome = elementOf(root);
+  const document = await parseXml(
+    description,
+    ["Image", "Pixels", "Channel", "TiffData", "UUID"],
+  );
+  if (document === undefined) throw omeError(name, "that cannot be read");
+  const ome = elementOf(document.OME);
   const companion = elementOf(ome.BinaryOnly)["@MetadataFile"];
   if (companion !== undefined) {
     throw new RangeError(
@@ -145,17 +127,14 @@ async function omeImages(
     }];
   });
   if (images.length > 0) return images;
-  throw new RangeError(
-    `${name} has OME-XML without an image: choose a page by the option "page"`,
+  throw omeError(name, "without an image");
+}
+
+/** The error about the OME-XML of a file. */
+function omeError(name: string, problem: string): RangeError {
+  return new RangeError(
+    `${name} has OME-XML ${problem}: choose a page by the option "page"`,
   );
-}
-
-function elementOf(value: unknown): Element {
-  return typeof value === "object" && value !== null ? value as Element : {};
-}
-
-function listOf(value: unknown): Element[] {
-  return Array.isArray(value) ? value.map(elementOf) : [];
 }
 
 function omeSeries(
@@ -171,8 +150,9 @@ function omeSeries(
   const { axes = [], shape = [] } = first ?? {};
   const bands = shape[axes.indexOf("band")] ?? 1;
   if (sizes.C % bands !== 0) {
-    throw new RangeError(
-      `${name} has OME-XML of ${sizes.C} channels, where its pages have ${bands} bands: choose a page by the option "page"`,
+    throw omeError(
+      name,
+      `of ${sizes.C} channels, where its pages have ${bands} bands`,
     );
   }
   const [height, width] = ["y", "x"].map((axis) =>
@@ -181,8 +161,9 @@ function omeSeries(
   const isSame = first?.problem !== undefined ||
     height === sizes.Y && width === sizes.X;
   if (!isSame) {
-    throw new RangeError(
-      `${name} has OME-XML of ${sizes.X} × ${sizes.Y} pixels, where its page has ${width} × ${height}: choose a page by the option "page"`,
+    throw omeError(
+      name,
+      `of ${sizes.X} × ${sizes.Y} pixels, where its page has ${width} × ${height}`,
     );
   }
   const counts = { t: sizes.T, c: sizes.C / bands, z: sizes.Z };
@@ -195,26 +176,27 @@ function omeSeries(
   };
 }
 
-function sizeOf(pixels: Element, axis: string, name: string): number {
+function sizeOf(pixels: XmlElement, axis: string, name: string): number {
   const size = Number(pixels[`@Size${axis}`]);
   if (Number.isSafeInteger(size) && size > 0) return size;
-  throw new RangeError(
-    `${name} has OME-XML with Size${axis} ${
+  throw omeError(
+    name,
+    `with Size${axis} ${
       describe(pixels[`@Size${axis}`])
-    }, expected a number from 1 on: choose a page by the option "page"`,
+    }, expected a number from 1 on`,
   );
 }
 
 /** The page that OME-XML names first, or the first page. */
 function firstPlane(
-  pixels: Element,
+  pixels: XmlElement,
   pages: readonly TiffPage[],
 ): TiffPage | undefined {
   const [data = {}] = listOf(pixels.TiffData);
   return pages[numberOf(data, "IFD", 0)];
 }
 
-function numberOf(element: Element, name: string, missing: number): number {
+function numberOf(element: XmlElement, name: string, missing: number): number {
   const value = element[`@${name}`];
   const number = value === undefined ? missing : Number(value);
   return Number.isSafeInteger(number) && number >= 0 ? number : missing;
@@ -222,7 +204,7 @@ function numberOf(element: Element, name: string, missing: number): number {
 
 /** The places of the pages of an image in C order of `t`, `c` and `z`. */
 function planesOf(
-  pixels: Element,
+  pixels: XmlElement,
   counts: Readonly<Record<PlaneAxis, number>>,
   bands: number,
   pageCount: number,
@@ -243,10 +225,11 @@ function planesOf(
     (PLANE_AXES as readonly string[]).includes(axis)
   );
   if (new Set(axes).size !== 3) {
-    throw new RangeError(
-      `${name} has OME-XML with the DimensionOrder ${
+    throw omeError(
+      name,
+      `with the DimensionOrder ${
         describe(pixels["@DimensionOrder"])
-      }, expected one such as XYZCT: choose a page by the option "page"`,
+      }, expected one such as XYZCT`,
     );
   }
   const planes: (number | undefined)[] = new Array(total).fill(undefined);
@@ -292,7 +275,7 @@ function planesOf(
 }
 
 /** The name of the other file that has pages of an image. */
-function otherFile(data: Element, own: string): string | undefined {
+function otherFile(data: XmlElement, own: string): string | undefined {
   const [uuid] = Array.isArray(data.UUID) ? data.UUID : [];
   if (uuid === undefined) return undefined;
   const text = typeof uuid === "string" ? uuid : elementOf(uuid)["#text"];
@@ -302,7 +285,7 @@ function otherFile(data: Element, own: string): string | undefined {
 }
 
 /** Names the other files of an image, as a part of a sentence. */
-function elsewhere(pixels: Element, uuid: string): string {
+function elsewhere(pixels: XmlElement, uuid: string): string {
   const files = new Set(
     listOf(pixels.TiffData).flatMap((data) => otherFile(data, uuid) ?? []),
   );
@@ -322,7 +305,7 @@ function reversed([name, symbol]: [string, string]): [string, string] {
   return [symbol, name];
 }
 
-function scalesOf(pixels: Element): TiffSeries["scales"] {
+function scalesOf(pixels: XmlElement): TiffSeries["scales"] {
   const scales: Record<string, { scale: number; unit?: string }> = {};
   const told = [
     ["x", "PhysicalSizeX", "µm"],
@@ -345,10 +328,10 @@ function scalesOf(pixels: Element): TiffSeries["scales"] {
 const RGB = ["FF0000", "00FF00", "0000FF"];
 
 function channelsOf(
-  elements: readonly Element[],
+  elements: readonly XmlElement[],
   count: number,
 ): { channels?: PyramidChannel[] } {
-  const samplesOf = (element: Element) =>
+  const samplesOf = (element: XmlElement) =>
     Math.min(numberOf(element, "SamplesPerPixel", 1), count);
   const total = elements.reduce((sum, each) => sum + samplesOf(each), 0);
   // Before there is an object for each.

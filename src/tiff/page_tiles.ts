@@ -1,5 +1,5 @@
 import type { ShardIndex } from "../shards/mod.ts";
-import { COMPRESSION } from "./tiff_codecs.ts";
+import { compressionOf } from "./tiff_codecs.ts";
 import {
   CONVERT,
   PageDamage,
@@ -109,9 +109,9 @@ export function pageTilesOf(
       `it has tiles or strips of ${tileSize} bytes, where ${LARGEST_TILE} are the most: ${CONVERT}`,
     );
   }
-  const isCompressed = tags.number("compression", 1) !== COMPRESSION.none;
-  if (isCompressed || isTiled(tags)) {
-    const size = isCompressed ? undefined : tileSize;
+  const { isNone } = compressionOf(tags);
+  if (!isNone || isTiled(tags)) {
+    const size = isNone ? tileSize : undefined;
     return extentsOf(tags, count, () => size, file);
   }
   return dividedStrips(tags, {
@@ -143,9 +143,7 @@ function stripHeight(
   rowElements: number,
 ): number {
   const rows = Math.min(tags.number("rowsPerStrip", height), height);
-  if (tags.number("compression", 1) !== COMPRESSION.none || !(rows > 0)) {
-    return rows;
-  }
+  if (!compressionOf(tags).isNone || !(rows > 0)) return rows;
   const last = height % rows;
   const common = last > 0 ? greatestDivisor(rows, last) : rows;
   const rowSize = Math.ceil(rowElements * tags.number("bitsPerSample", 1) / 8);
@@ -221,14 +219,6 @@ function extentsOf(
   });
 }
 
-/** The compressions whose data marks its end. */
-const ENDED: readonly number[] = [
-  COMPRESSION.lzw,
-  COMPRESSION.jpeg,
-  COMPRESSION.deflate,
-  COMPRESSION.oldDeflate,
-];
-
 /**
  * The lengths of tiles or strips of which the directory has none: those of their
  * elements, or else up to the next tile, directory, or the end of the file.
@@ -243,7 +233,7 @@ function estimatedLengths(
   const all = [...offsets, ...starts, ...size === undefined ? [] : [size]]
     .sort((a, b) => a - b);
   const next = new Map(all.map((start, i) => [start, all[i + 1]]));
-  const isEnded = ENDED.includes(tags.number("compression", 1));
+  const { isEnded } = compressionOf(tags);
   return offsets.map((offset, i) => {
     const end = isEnded ? next.get(offset) : undefined;
     const length = sizeOf(i) ?? (end === undefined ? undefined : end - offset);

@@ -1,5 +1,5 @@
 /** The codecs of Zarr for the tiles of a TIFF, and the compressions of TIFF for codecs of Zarr. */
-import { namedCodec } from "../codecs/mod.ts";
+import { encodeStored, namedCodec } from "../codecs/mod.ts";
 import { describe, describeAll } from "../errors/mod.ts";
 import {
   isWhole,
@@ -24,48 +24,95 @@ export interface TileEncoding {
   readonly isLittleEndian: boolean;
 }
 
-/** The values of the tag Compression. */
-export const COMPRESSION = {
-  none: 1,
-  lzw: 5,
-  jpeg: 7,
-  deflate: 8,
-  /** The code of deflate from before the standard. */
-  oldDeflate: 32946,
-  packBits: 32773,
-  zstd: 50000,
-} as const;
+/** A compression of TIFF. */
+interface Compression {
+  readonly isNone?: true;
+  /** The codec that decodes it. */
+  readonly codec?: NamedConfiguration;
+  /** The names of the codecs that encode it. */
+  readonly names?: readonly string[];
+  /** The format of `encodeStored`. */
+  readonly format?: Parameters<typeof encodeStored>[1];
+  /** Whether programs apply predictors with it. */
+  readonly isPredicted?: true;
+  /** Whether its data marks its end. */
+  readonly isEnded?: true;
+}
 
-/** The compressions with which programs apply predictors. */
-const PREDICTED: readonly number[] = [
-  COMPRESSION.lzw,
-  COMPRESSION.deflate,
-  COMPRESSION.oldDeflate,
-  COMPRESSION.zstd,
-];
+const [NONE, LZW, JPEG, DEFLATE, OLD_DEFLATE, PACK_BITS, ZSTD] = [
+  1,
+  5,
+  7,
+  8,
+  32946,
+  32773,
+  50000,
+] as const;
+const ZLIB_CODEC = { name: "numcodecs.zlib", configuration: { level: 6 } };
 
-const COMPRESSIONS: Readonly<Record<string, number>> = {
-  zlib: COMPRESSION.deflate,
-  "numcodecs.zlib": COMPRESSION.deflate,
-  imagecodecs_zlib: COMPRESSION.deflate,
-  imagecodecs_deflate: COMPRESSION.deflate,
-  zstd: COMPRESSION.zstd,
-  "numcodecs.zstd": COMPRESSION.zstd,
-  imagecodecs_zstd: COMPRESSION.zstd,
-  imagecodecs_lzw: COMPRESSION.lzw,
-  imagecodecs_packbits: COMPRESSION.packBits,
+/** The compressions that are decoded, by the values of the tag Compression. */
+const COMPRESSIONS: Readonly<Record<number, Compression>> = {
+  [NONE]: { isNone: true },
+  [LZW]: {
+    codec: { name: "imagecodecs_lzw", configuration: {} },
+    names: ["imagecodecs_lzw"],
+    format: "lzw",
+    isPredicted: true,
+    isEnded: true,
+  },
+  [JPEG]: { isEnded: true },
+  [DEFLATE]: {
+    codec: ZLIB_CODEC,
+    names: [
+      "zlib",
+      "numcodecs.zlib",
+      "imagecodecs_zlib",
+      "imagecodecs_deflate",
+    ],
+    format: "zlib",
+    isPredicted: true,
+    isEnded: true,
+  },
+  // The code of deflate from before the standard.
+  [OLD_DEFLATE]: { codec: ZLIB_CODEC, isPredicted: true, isEnded: true },
+  [PACK_BITS]: {
+    codec: { name: "imagecodecs_packbits", configuration: {} },
+    names: ["imagecodecs_packbits"],
+    format: "packbits",
+  },
+  [ZSTD]: {
+    codec: { name: "zstd", configuration: { level: 0, checksum: false } },
+    names: ["zstd", "numcodecs.zstd", "imagecodecs_zstd"],
+    format: "zstd",
+    isPredicted: true,
+  },
 };
+
+/** The compression of the tiles of a page, without members if it is not known. */
+export function compressionOf(tags: PageTags): Compression {
+  return COMPRESSIONS[tags.number("compression", NONE)] ?? {};
+}
+
+/** Encodes bytes in the form of a compression that is written. */
+export function compressStored(
+  bytes: Uint8Array,
+  compression: number,
+): Uint8Array {
+  const { format } = COMPRESSIONS[compression]!;
+  return format === undefined ? bytes : encodeStored(bytes, format);
+}
+
+/** The values of the tag Compression by the names of codecs. */
+const CODES: ReadonlyMap<string, number> = /* @__PURE__ */ new Map(
+  /* @__PURE__ */ Object.entries(COMPRESSIONS).flatMap((
+    [code, { names = [] }],
+  ) => names.map((name) => [name, Number(code)] as const)),
+);
 
 const PREDICTORS: Readonly<Record<string, 2 | 3>> = {
   imagecodecs_delta: 2,
   imagecodecs_floatpred: 3,
 };
-
-/** The names of the codecs that TIFF has, without `bytes`. */
-export const TIFF_CODECS: readonly string[] = [
-  ...Object.keys(COMPRESSIONS),
-  ...Object.keys(PREDICTORS),
-];
 
 /** Advice for codecs that resemble those of TIFF. */
 const ADVICE: Readonly<Record<string, string>> = {
@@ -98,9 +145,8 @@ export function tileEncoding(
 ): TileEncoding {
   const parsed = codecs.map((codec) => parseExtension(codec, "codec"));
   const place = parsed.findIndex(({ name }) => name === "bytes");
-  const [predicting, compressing] = [PREDICTORS, COMPRESSIONS].map((known) =>
-    parsed.find(({ name }) => Object.hasOwn(known, name))
-  );
+  const predicting = parsed.find(({ name }) => Object.hasOwn(PREDICTORS, name));
+  const compressing = parsed.find(({ name }) => CODES.has(name));
   const expected = [predicting, parsed[place], compressing]
     .filter((codec) => codec !== undefined);
   const unknown = parsed.find((codec, i) => codec !== expected[i]);
@@ -109,7 +155,7 @@ export function tileEncoding(
       `Expected inner chunks with the codec "bytes", maybe one of ${
         describeAll(Object.keys(PREDICTORS))
       } before it, and maybe one of ${
-        describeAll(Object.keys(COMPRESSIONS))
+        describeAll([...CODES.keys()])
       } after it, found ${describe(parsed.map(({ name }) => name))}${
         unknown === undefined
           ? ""
@@ -142,9 +188,7 @@ export function tileEncoding(
       }`,
     );
   }
-  const compression = compressing
-    ? COMPRESSIONS[compressing.name]!
-    : COMPRESSION.none;
+  const compression = compressing ? CODES.get(compressing.name)! : NONE;
   if (compressing?.configuration.raw === true) {
     throw new RangeError(
       `Expected the codec ${
@@ -152,7 +196,7 @@ export function tileEncoding(
       } with raw: false, since TIFF has the header of zlib, found true`,
     );
   }
-  if (predictor > 1 && !PREDICTED.includes(compression)) {
+  if (predictor > 1 && !COMPRESSIONS[compression]!.isPredicted) {
     throw new RangeError(
       `Expected one of the codecs "numcodecs.zlib", "zstd" and "imagecodecs_lzw" with the predictor ${
         describe(predicting!.name)
@@ -177,7 +221,7 @@ export function equivalentOf(
   { name, configuration = {} }: NamedConfiguration,
 ): NamedConfiguration | undefined {
   if (NOT_COMPRESSING.test(name)) return undefined;
-  if (Object.hasOwn(COMPRESSIONS, name) && configuration.raw !== true) {
+  if (CODES.has(name) && configuration.raw !== true) {
     return { name, configuration };
   }
   const { level, clevel, cname } = configuration;
@@ -231,19 +275,6 @@ const WIDER: Readonly<Record<string, string>> = {
   complex: "CFloat64",
   "complex int": "CFloat64",
 };
-const DEFLATE = { name: "numcodecs.zlib", configuration: { level: 6 } };
-/** The codecs for the values of the tag Compression. */
-const DECOMPRESSORS: Readonly<Record<number, NamedConfiguration>> = {
-  [COMPRESSION.deflate]: DEFLATE,
-  [COMPRESSION.oldDeflate]: DEFLATE,
-  [COMPRESSION.zstd]: {
-    name: "zstd",
-    configuration: { level: 0, checksum: false },
-  },
-  [COMPRESSION.lzw]: { name: "imagecodecs_lzw", configuration: {} },
-  [COMPRESSION.packBits]: { name: "imagecodecs_packbits", configuration: {} },
-};
-
 /** The kinds of numbers by the values of SampleFormat. */
 const KINDS: Readonly<Record<number, string>> = {
   1: "uint",
@@ -320,7 +351,7 @@ export function codecsOf(
       `it has the lowest bit of each byte first (FillOrder ${fillOrder}): ${CONVERT}`,
     );
   }
-  if (tags.number("compression", 1) === COMPRESSION.jpeg) {
+  if (tags.number("compression", NONE) === JPEG) {
     return [jpegOf(tags, dataType)];
   }
   if (tags.number("photometric", 1) === YCBCR && isSubsampled(tags)) {
@@ -417,12 +448,10 @@ function isSubsampled(tags: PageTags): boolean {
 }
 
 function compressorsOf(tags: PageTags): NamedConfiguration[] {
-  const code = tags.number("compression", 1);
-  if (code === COMPRESSION.none) return [];
-  const codec = DECOMPRESSORS[code];
-  if (codec !== undefined) {
-    return [{ ...codec, configuration: { ...codec.configuration } }];
-  }
+  const { codec, isNone } = compressionOf(tags);
+  if (isNone) return [];
+  if (codec !== undefined) return [structuredClone(codec)];
+  const code = tags.number("compression", NONE);
   throw new PageProblem(
     `it is compressed by ${
       OTHER_COMPRESSIONS[code] ?? "an unknown method"
@@ -438,10 +467,11 @@ function predictorOf(
 ): NamedConfiguration | undefined {
   const predictor = tags.number("predictor", 1);
   if (predictor === 1) return undefined;
-  const compression = tags.number("compression", 1);
-  if (!PREDICTED.includes(compression)) {
+  if (!compressionOf(tags).isPredicted) {
     throw new PageProblem(
-      `it has the predictor ${predictor} with the compression ${compression}, which some programs apply and others do not: ${CONVERT}`,
+      `it has the predictor ${predictor} with the compression ${
+        tags.number("compression", NONE)
+      }, which some programs apply and others do not: ${CONVERT}`,
     );
   }
   const configuration = { axis };

@@ -1,4 +1,3 @@
-import { encodeStored } from "../codecs/mod.ts";
 import { describe } from "../errors/mod.ts";
 import { joinBytes } from "../runtime/mod.ts";
 import type { ArrayMetadata } from "../metadata/mod.ts";
@@ -7,7 +6,7 @@ import { assertShardInGrid, withFileRecord } from "../arrays/mod.ts";
 import { tagsOf } from "./georeference.ts";
 import { assertOme, omeXml } from "./ome_xml.ts";
 import { parseTiffArray, type TiffArray } from "./tiff_array.ts";
-import { COMPRESSION } from "./tiff_codecs.ts";
+import { compressStored } from "./tiff_codecs.ts";
 import {
   type DirectoryLayout,
   encodeDirectories,
@@ -101,7 +100,11 @@ export function tiffContainer(
   const georeference = options.georeference &&
     tagsOf(array, options.georeference);
   let filled: Uint8Array | undefined;
-  const fill = () => filled ??= fillTile(array);
+  const fill = () =>
+    filled ??= compressStored(
+      predictedFill(array),
+      array.compression,
+    );
   return (shard) => {
     assertShardInGrid(shard, array.gridShape);
     const container = containerOf(array, [...shard], {
@@ -250,29 +253,8 @@ function assertPixels(
   }
 }
 
-/** The formats of compressed tiles by the values of the tag Compression. */
-const FORMATS: Readonly<
-  Record<number, Parameters<typeof encodeStored>[1]>
-> = {
-  [COMPRESSION.deflate]: "zlib",
-  [COMPRESSION.zstd]: "zstd",
-  [COMPRESSION.lzw]: "lzw",
-  [COMPRESSION.packBits]: "packbits",
-};
-
-/** Encodes a tile in the form of a compression. */
-export function encodeTile(tile: Uint8Array, compression: number): Uint8Array {
-  const format = FORMATS[compression];
-  return format === undefined ? tile : encodeStored(tile, format);
-}
-
-/** Encodes a tile of fill values as TIFF readers expect tiles of the array. */
-function fillTile(array: TiffArray): Uint8Array {
-  return encodeTile(predicted(array), array.compression);
-}
-
-/** The tile after the predictor of the array. */
-function predicted(
+/** A tile of fill values, after the predictor of the array. */
+function predictedFill(
   { tileShape, axes, fillBytes, predictor }: TiffArray,
 ): Uint8Array {
   const size = fillBytes.length;

@@ -42,3 +42,44 @@ export function escaped(text: string): string {
     .replaceAll(/[\0-\x1f\ufffe\uffff]/g, "")
     .replaceAll(/[&<>"]/g, (character) => ENTITIES[character]!);
 }
+
+/** The elements and attributes of an element; names of attributes start with `@`. */
+export type XmlElement = Readonly<Record<string, unknown>>;
+
+/**
+ * Parses XML. Names of elements lose their prefixes.
+ *
+ * @param lists The names of the elements of which there may be several.
+ * @returns `undefined` if the text is no XML.
+ */
+export async function parseXml(
+  text: string,
+  lists: readonly string[],
+): Promise<XmlElement | undefined> {
+  // Only files with such texts need a parser of XML.
+  const { XMLParser } = await import("fast-xml-parser");
+  const parser = new XMLParser({
+    ignoreAttributes: false,
+    attributeNamePrefix: "@",
+    removeNSPrefix: true,
+    parseAttributeValue: false,
+    parseTagValue: false,
+    trimValues: false,
+    isArray: (tag: string) => lists.includes(tag),
+  });
+  try {
+    return parser.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The value of a member that is an element; one without members for other values. */
+export function elementOf(value: unknown): XmlElement {
+  return typeof value === "object" && value !== null ? value as XmlElement : {};
+}
+
+/** The elements of a list. */
+export function listOf(value: unknown): XmlElement[] {
+  return Array.isArray(value) ? value.map(elementOf) : [];
+}

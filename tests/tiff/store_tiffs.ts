@@ -6,7 +6,7 @@ import {
   type Store,
 } from "../../mod.ts";
 import { parseTiffArray } from "../../src/tiff/tiff_array.ts";
-import { encodeTile } from "../../src/tiff/tiff_container.ts";
+import { compressStored } from "../../src/tiff/tiff_codecs.ts";
 import { tiffContainer } from "../../tiff.ts";
 import { slowCoordinates } from "../shards/slow_shard.ts";
 import type { TiffCase } from "./tiff_cases.ts";
@@ -22,7 +22,7 @@ export interface StoredShard {
 
 type Place = readonly number[];
 
-/** Stores an array in TIFF shards, with compressed tiles as `encodeTile` makes them. */
+/** Stores an array in TIFF shards, with compressed tiles as `compressStored` makes them. */
 export async function storeTiffs(
   store: Store,
   path: string,
@@ -50,7 +50,7 @@ export async function storeTiffs(
         const place = within.map((p, i) => start[i]! + p);
         bytes.set(elementAt(place), n * size);
       });
-      return encodeTile(predict(bytes, array), array.compression);
+      return compressStored(predict(bytes, array), array.compression);
     });
     await chunks.set(
       shard,
