@@ -112,16 +112,19 @@ class DirectoryReader {
       if (!isLater) throw error;
       this.damage = error;
     }
-    return await Promise.all(
-      this.#listed.map(async ({ entries, ...directory }) => {
-        try {
-          return { ...directory, values: await this.#valuesOf(entries) };
-        } catch (damage) {
-          if (!(damage instanceof TiffError)) throw damage;
-          return { ...directory, values: new Map(), damage };
+    await this.#file.load();
+    return this.#listed.map(({ entries, ...directory }) => {
+      const values = new Map<TagName, TagValues>();
+      try {
+        for (const [tag, entry] of entries) {
+          values.set(tag, this.#decode(entry));
         }
-      }),
-    );
+        return { ...directory, values };
+      } catch (damage) {
+        if (!(damage instanceof TiffError)) throw damage;
+        return { ...directory, values: new Map(), damage };
+      }
+    });
   }
 
   /** Returns the offset of the first directory. */
@@ -211,7 +214,7 @@ class DirectoryReader {
   }
 
   async #bytesOf(offset: number, length: number): Promise<DataView> {
-    await this.#file.readDirectory(offset, length);
+    await this.#file.loadDirectory(offset, length);
     const bytes = this.#file.find({ offset, length });
     if (bytes === undefined) {
       throw new TiffError(
@@ -251,36 +254,26 @@ class DirectoryReader {
   }
 
   async #listSubDirectories(): Promise<void> {
-    const found = await Promise.all(this.#listed.map(async ({ entries }) => {
-      const entry = entries.get("subDirectories");
-      const values = entry ? await this.#read(entry) : [];
-      const offsets = Array.from(values, offsetOfDirectory);
-      return offsets.filter((offset) => offset !== 0);
-    }));
-    await Promise.all(
-      found.flat().map((offset) => this.#file.readDirectory(offset, 0)),
-    );
-    for (const [parent, offsets] of found.entries()) {
-      for (const offset of offsets) await this.#list(offset, parent);
+    const parents = this.#listed
+      .flatMap(({ entries }, parent) => {
+        const entry = entries.get("subDirectories");
+        return entry ? [{ parent, entry }] : [];
+      });
+    if (parents.length === 0) return;
+    await this.#file.load();
+    for (const { parent, entry } of parents) {
+      const offsets = Array.from(this.#decode(entry), offsetOfDirectory);
+      for (const offset of offsets) {
+        if (offset !== 0) await this.#list(offset, parent);
+      }
     }
   }
 
-  async #valuesOf(
-    entries: ReadonlyMap<TagName, Entry>,
-  ): Promise<Map<TagName, TagValues>> {
-    const values = await Promise.all(
-      Array.from(
-        entries,
-        async ([tag, entry]) => [tag, await this.#read(entry)] as const,
-      ),
-    );
-    return new Map(values);
-  }
-
-  async #read({ type, extent }: Entry): Promise<TagValues> {
-    const bytes = await this.#file.read(extent);
+  /** Decodes values that were loaded. */
+  #decode({ type, extent }: Entry): TagValues {
+    const bytes = this.#file.find(extent);
     const { offset, length } = extent;
-    if (bytes.length === length) {
+    if (bytes !== undefined) {
       return decodeValues(bytes, type, this.isLittleEndian);
     }
     throw new TiffError(

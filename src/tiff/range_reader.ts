@@ -17,20 +17,13 @@ interface Piece {
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
-/**
- * Reads ranges of a file by few requests. Calls of `read` in the same turn of the event
- * loop are answered together, along with the ranges that were announced. All bytes that
- * were read are kept.
- */
+/** Reads ranges of a file by few requests, and keeps all bytes that were read. */
 export class RangeReader {
   readonly #read: ReadShardRange;
   /** In the order of their offsets. */
   readonly #pieces: Piece[] = [];
-  /** The ranges that the running calls of `read` wait for. */
-  #awaited: Extent[] = [];
+  /** The ranges that are read with the next request. */
   #announced: Extent[] = [];
-  /** The requests for the awaited and the announced ranges. */
-  #batch: Promise<void> | undefined;
   /** The end of the file; `Infinity` until a request has shown it. */
   #end: number;
   /** The number of bytes to read with the next directory. */
@@ -45,13 +38,10 @@ export class RangeReader {
   }
 
   /** Reads the start of the file, which is at most {@linkcode FIRST_READ} bytes. */
-  readFirst(): Promise<Uint8Array> {
-    return this.read({ offset: 0, length: FIRST_READ });
-  }
-
-  /** Announces a range that is needed soon, so that it is read with the next one. */
-  announce(extent: Extent): void {
-    this.#announced.push(extent);
+  async readFirst(): Promise<Uint8Array> {
+    const start = { offset: 0, length: FIRST_READ };
+    await this.load([start]);
+    return this.find(this.#clamp(start)) ?? new Uint8Array();
   }
 
   /** Returns bytes that were read before; `undefined` if some of them were not. */
@@ -62,18 +52,26 @@ export class RangeReader {
     return piece.bytes.subarray(start, start + extent.length);
   }
 
-  /** Reads a range, up to the end of the file. */
-  async read(extent: Extent): Promise<Uint8Array<ArrayBuffer>> {
-    const clamped = this.#clamp(extent);
-    if (clamped.length > 0 && this.#pieceOf(clamped) === undefined) {
-      this.#awaited.push(clamped);
-      await (this.#batch ??= this.#readBatch());
-    }
-    return this.find(this.#clamp(extent)) ?? new Uint8Array();
+  /** Announces a range that is needed later, so that it is read with the next one. */
+  announce(extent: Extent): void {
+    this.#announced.push(extent);
   }
 
-  /** Reads a directory and some bytes after it, the more the closer it is to the one before. */
-  async readDirectory(offset: number, least: number): Promise<void> {
+  /** Reads the announced ranges and others, up to the end of the file, unless they were read before. */
+  async load(extents: readonly Extent[] = []): Promise<void> {
+    const all = [...extents, ...this.#announced];
+    this.#announced = [];
+    const missing = all.map((extent) => this.#clamp(extent))
+      .filter((extent) => extent.length > 0 && !this.#pieceOf(extent));
+    await Promise.all(merged(missing).map((extent) => this.#request(extent)));
+  }
+
+  /**
+   * Reads a directory and some bytes after it, the more the closer it is to the one before.
+   *
+   * @param least The number of bytes that are needed.
+   */
+  async loadDirectory(offset: number, least: number): Promise<void> {
     if (this.#pieceOf(this.#clamp({ offset, length: least }))) return;
     const distance = offset - this.#endOfDirectory;
     const between = this.#announced
@@ -91,18 +89,7 @@ export class RangeReader {
       rest <= LARGEST_REST ? rest : this.#ahead,
     );
     this.#endOfDirectory = offset + length;
-    await this.read({ offset, length });
-  }
-
-  async #readBatch(): Promise<void> {
-    await undefined; // Waits for other calls in the same turn.
-    const announced = this.#announced.map((extent) => this.#clamp(extent));
-    const missing = [...this.#awaited, ...announced]
-      .filter((extent) => extent.length > 0 && !this.#pieceOf(extent));
-    this.#awaited = [];
-    this.#announced = [];
-    this.#batch = undefined;
-    await Promise.all(merged(missing).map((extent) => this.#request(extent)));
+    await this.load([{ offset, length }]);
   }
 
   async #request({ offset, length }: Extent): Promise<void> {

@@ -12,6 +12,7 @@ import {
   readNumber,
   UTF_8,
   viewOf,
+  ZIP_64,
   type ZipFile,
 } from "./zip_records.ts";
 
@@ -346,6 +347,3 @@ function withZip64(
     );
   });
 }
-
-/** The identifier of the extra field with numbers of 64 bits. */
-const ZIP_64 = 1;

@@ -1,4 +1,5 @@
 import { DamageError, describe } from "../errors/mod.ts";
+import { joinBytes } from "../runtime/mod.ts";
 import type { ByteRange } from "../stores/mod.ts";
 
 /** A range of a file by its first byte and its length. */
@@ -40,6 +41,9 @@ export const END_64_SIZE = 56;
 export const LOCATOR_SIZE = 20;
 /** The size of the identifier and the length before the numbers of a zip64 extra field. */
 export const EXTRA_SIZE = 4;
+
+/** The identifier of the extra field with numbers of 64 bits. */
+export const ZIP_64 = 1;
 
 /** Unix, and version 4.5 of the specification, the first with zip64. */
 const MADE_BY = 3 << 8 | 45;
@@ -85,21 +89,15 @@ export function readNumber(
 }
 
 /** Encodes the header that comes before the bytes of an entry. */
-export function encodeLocalHeader(
-  { name, crc, size, modified }: ZipEntry,
-): Uint8Array {
+export function encodeLocalHeader(entry: ZipEntry): Uint8Array {
+  const { name, size } = entry;
   // A local header has both sizes in the extra field, or none.
-  const extra = size >= MOST_32 ? [size, size] : [];
-  const { bytes, view } = allocate(
-    LOCAL_SIZE + name.length + extraSize(extra),
-  );
-  view.setUint32(0, LOCAL_SIGNATURE, true);
-  writeCommon(view, 4, { crc, size, modified }, extra);
-  view.setUint16(26, name.length, true);
-  view.setUint16(28, extraSize(extra), true);
-  bytes.set(name, LOCAL_SIZE);
-  writeExtra(view, LOCAL_SIZE + name.length, extra);
-  return bytes;
+  const extra = encodeExtra(size >= MOST_32 ? [size, size] : []);
+  const fields: Fields = [
+    [4, LOCAL_SIGNATURE],
+    ...commonFields(entry, extra),
+  ];
+  return joinBytes([encode(fields), name, extra]);
 }
 
 /**
@@ -114,136 +112,110 @@ export function encodeDirectory(
   start: number,
   commentSize: number,
 ): Uint8Array {
-  const sizes = entries.map((entry) =>
-    CENTRAL_SIZE + entry.name.length + extraSize(centralExtra(entry))
-  );
-  const size = sizes.reduce((sum, size) => sum + size, 0);
-  const isZip64 = entries.length >= MOST_16 || size >= MOST_32 ||
-    start >= MOST_32;
-  const { bytes, view } = allocate(
-    size + (isZip64 ? END_64_SIZE + LOCATOR_SIZE : 0) + END_SIZE,
-  );
+  const headers = joinBytes(entries.flatMap(encodeCentralHeader));
+  const [count, size] = [entries.length, headers.length];
+  const isZip64 = count >= MOST_16 || size >= MOST_32 || start >= MOST_32;
+  return joinBytes([
+    headers,
+    encode([
+      ...isZip64 ? zip64Fields(count, size, start) : [],
+      ...END_MARK.map((byte): Field => [1, byte]),
+      [4, 0], // The numbers of volumes.
+      [2, Math.min(count, MOST_16)],
+      [2, Math.min(count, MOST_16)],
+      [4, Math.min(size, MOST_32)],
+      [4, Math.min(start, MOST_32)],
+      [2, commentSize],
+    ]),
+  ]);
+}
+
+/** A number of a record, and its length in bytes. */
+type Field = readonly [size: 1 | 2 | 4 | 8, value: number];
+type Fields = readonly Field[];
+
+function encode(fields: Fields): Uint8Array {
+  const size = fields.reduce((sum, [size]) => sum + size, 0);
+  const bytes = new Uint8Array(size);
+  const view = viewOf(bytes);
   let at = 0;
-  entries.forEach((entry, i) => {
-    writeCentralHeader(bytes.subarray(at, at += sizes[i]!), entry);
-  });
-  const directory = { count: entries.length, size, start };
-  if (isZip64) {
-    writeEnd64(view, at, directory);
-    at += END_64_SIZE + LOCATOR_SIZE;
+  for (const [size, value] of fields) {
+    if (size === 1) view.setUint8(at, value);
+    else if (size === 2) view.setUint16(at, value, true);
+    else if (size === 4) view.setUint32(at, value, true);
+    else view.setBigUint64(at, BigInt(value), true);
+    at += size;
   }
-  writeEnd(view, at, directory, commentSize);
   return bytes;
 }
 
-interface Directory {
-  readonly count: number;
-  readonly size: number;
-  readonly start: number;
-}
-
-function writeCentralHeader(bytes: Uint8Array, entry: WrittenEntry): void {
-  const view = viewOf(bytes);
-  const { name, offset } = entry;
-  const extra = centralExtra(entry);
-  view.setUint32(0, CENTRAL_SIGNATURE, true);
-  view.setUint16(4, MADE_BY, true);
-  writeCommon(view, 6, entry, extra);
-  view.setUint16(28, name.length, true);
-  view.setUint16(30, extraSize(extra), true);
-  view.setUint32(38, ATTRIBUTES, true);
-  view.setUint32(42, Math.min(offset, MOST_32), true);
-  bytes.set(name, CENTRAL_SIZE);
-  writeExtra(view, CENTRAL_SIZE + name.length, extra);
-}
-
-/** Writes the fields that local and central headers have in common, except the lengths of the name and the extra field. */
-function writeCommon(
-  view: DataView,
-  at: number,
-  { crc, size, modified }: Omit<ZipEntry, "name">,
-  extra: readonly number[],
-): void {
-  const version = extra.length > 0 ? ZIP_64_VERSION : PLAIN_VERSION;
-  view.setUint16(at, version, true);
-  view.setUint16(at + 2, UTF_8, true);
-  // The method at + 4 is 0: stored.
-  view.setUint32(at + 6, modified, true);
-  view.setUint32(at + 10, crc, true);
-  view.setUint32(at + 14, Math.min(size, MOST_32), true);
-  view.setUint32(at + 18, Math.min(size, MOST_32), true);
-}
-
-/** The numbers of an entry that need 64 bits, in the order of the extra field. */
-function centralExtra({ size, offset }: WrittenEntry): number[] {
-  return [
+function encodeCentralHeader(entry: WrittenEntry): Uint8Array[] {
+  const { name, size, offset } = entry;
+  const extra = encodeExtra([
     ...size >= MOST_32 ? [size, size] : [],
     ...offset >= MOST_32 ? [offset] : [],
+  ]);
+  const fields: Fields = [
+    [4, CENTRAL_SIGNATURE],
+    [2, MADE_BY],
+    ...commonFields(entry, extra),
+    [2, 0], // The length of the comment.
+    [4, 0], // The volume, and the internal attributes.
+    [4, ATTRIBUTES],
+    [4, Math.min(offset, MOST_32)],
+  ];
+  return [encode(fields), name, extra];
+}
+
+/** The fields that local and central headers have in common, up to the length of the extra field. */
+function commonFields(
+  { name, crc, size, modified }: ZipEntry,
+  { length }: Uint8Array,
+): Fields {
+  return [
+    [2, length > 0 ? ZIP_64_VERSION : PLAIN_VERSION],
+    [2, UTF_8],
+    [2, 0], // The method: stored.
+    [4, modified],
+    [4, crc],
+    [4, Math.min(size, MOST_32)],
+    [4, Math.min(size, MOST_32)],
+    [2, name.length],
+    [2, length],
   ];
 }
 
-function extraSize(numbers: readonly number[]): number {
-  return numbers.length === 0 ? 0 : EXTRA_SIZE + 8 * numbers.length;
+/** Encodes the zip64 extra field, or nothing if no numbers need 64 bits. */
+function encodeExtra(numbers: readonly number[]): Uint8Array {
+  if (numbers.length === 0) return new Uint8Array();
+  return encode([
+    [2, ZIP_64],
+    [2, 8 * numbers.length],
+    ...numbers.map((number): Field => [8, number]),
+  ]);
 }
 
-/** Writes a zip64 extra field, or nothing if there are no numbers. */
-function writeExtra(
-  view: DataView,
-  at: number,
-  numbers: readonly number[],
-): void {
-  if (numbers.length === 0) return;
-  view.setUint16(at, 1, true);
-  view.setUint16(at + 2, 8 * numbers.length, true);
-  numbers.forEach((number, i) => {
-    setNumber(view, at + EXTRA_SIZE + 8 * i, number);
-  });
-}
-
-function writeEnd64(
-  view: DataView,
-  at: number,
-  { count, size, start }: Directory,
-): void {
-  view.setUint32(at, END_64_SIGNATURE, true);
-  // The size in the record counts neither itself nor the signature.
-  setNumber(view, at + 4, END_64_SIZE - 12);
-  view.setUint16(at + 12, MADE_BY, true);
-  view.setUint16(at + 14, ZIP_64_VERSION, true);
-  setNumber(view, at + 24, count);
-  setNumber(view, at + 32, count);
-  setNumber(view, at + 40, size);
-  setNumber(view, at + 48, start);
-  const locator = at + END_64_SIZE;
-  view.setUint32(locator, LOCATOR_SIGNATURE, true);
-  setNumber(view, locator + 8, start + size);
-  view.setUint32(locator + 16, 1, true);
-}
-
-function writeEnd(
-  view: DataView,
-  at: number,
-  { count, size, start }: Directory,
-  commentSize: number,
-): void {
-  END_MARK.forEach((byte, i) => view.setUint8(at + i, byte));
-  view.setUint16(at + 8, Math.min(count, MOST_16), true);
-  view.setUint16(at + 10, Math.min(count, MOST_16), true);
-  view.setUint32(at + 12, Math.min(size, MOST_32), true);
-  view.setUint32(at + 16, Math.min(start, MOST_32), true);
-  view.setUint16(at + 20, commentSize, true);
-}
-
-function allocate(size: number): { bytes: Uint8Array; view: DataView } {
-  const bytes = new Uint8Array(size);
-  return { bytes, view: viewOf(bytes) };
+/** The record of zip64 with the numbers of the last record, and its locator. */
+function zip64Fields(count: number, size: number, start: number): Fields {
+  return [
+    [4, END_64_SIGNATURE],
+    // The size of the record counts neither itself nor the signature.
+    [8, END_64_SIZE - 12],
+    [2, MADE_BY],
+    [2, ZIP_64_VERSION],
+    [8, 0], // The numbers of volumes.
+    [8, count],
+    [8, count],
+    [8, size],
+    [8, start],
+    [4, LOCATOR_SIGNATURE],
+    [4, 0],
+    [8, start + size],
+    [4, 1], // One volume.
+  ];
 }
 
 /** A view of bytes. */
 export function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-}
-
-function setNumber(view: DataView, at: number, number: number): void {
-  view.setBigUint64(at, BigInt(number), true);
 }
