@@ -7,7 +7,6 @@ import {
   abortable,
   assertByteRange,
   assertStore,
-  assertStoreKey,
   assertValue,
   assertWritable,
   type Backend,
@@ -26,8 +25,13 @@ import { parseArray } from "./parse_array.ts";
 import { ParsedArray, unsizedPart } from "./parsed_array.ts";
 import { arrayRoot } from "./read_document.ts";
 
+/** The descriptions of opened arrays. In a map, so that bundles without `ArrayChunks` leave the class out. */
+const parsedArrays = new WeakMap<ArrayChunks, ParsedArray>();
+
 /** The description of an opened array by its metadata. */
-export let parsedArrayOf: (chunks: ArrayChunks) => ParsedArray;
+export function parsedArrayOf(chunks: ArrayChunks): ParsedArray {
+  return parsedArrays.get(chunks)!;
+}
 
 /**
  * The encoded chunks of one array by grid coordinates, whole even if they are
@@ -101,13 +105,10 @@ export class ArrayChunks {
     this.gridShape = array.gridShape;
     this.chunkShape = array.chunk.shape;
     this.#array = array;
+    parsedArrays.set(this, array);
     this.#root = root;
     this.#store = store;
     this.#chunks = chunksOf(backendOf(store), root, array);
-  }
-
-  static {
-    parsedArrayOf = (chunks) => chunks.#array;
   }
 
   /**
@@ -149,9 +150,7 @@ export class ArrayChunks {
         } (${this.#name()})`,
       );
     }
-    const key = `${this.#root}/${this.keyEncoding.encode(coordinates)}`;
-    assertStoreKey(key); // Registered encodings may return any text.
-    return key as StoreKey;
+    return this.#array.keyOf(this.#root, coordinates);
   }
 
   /**

@@ -3,6 +3,7 @@ import { ChunkKeyError, describe, MetadataError } from "../errors/mod.ts";
 import type { ArrayMetadata, NamedConfiguration } from "../metadata/mod.ts";
 import type { ShardLayout } from "../shards/mod.ts";
 import type { Part } from "../splitter/mod.ts";
+import { assertStoreKey, type StoreKey } from "../stores/mod.ts";
 
 /** How chunks are encoded: those of an array, or the inner chunks of a shard. */
 export interface ChunkLevel {
@@ -101,6 +102,17 @@ export class ParsedArray {
   get hasParts(): boolean {
     const [{ keySuffix, size }, ...others] = this.parts as [Part, ...Part[]];
     return keySuffix !== "" || size !== undefined || others.length > 0;
+  }
+
+  /**
+   * The key of a chunk in a store.
+   *
+   * @param root The prefix of the array's keys, without a last `/`.
+   */
+  keyOf(root: string, coordinates: readonly number[]): StoreKey {
+    const key = `${root as StoreKey}/${this.keys.encode(coordinates)}` as const;
+    assertStoreKey(key); // Registered encodings may return any text.
+    return key;
   }
 
   /** Decodes the key of a chunk in the grid; returns `undefined` for any other key. */

@@ -15,12 +15,7 @@ import {
   ShardReader,
   ShardWriter,
 } from "../shards/mod.ts";
-import {
-  assertStoreKey,
-  type Backend,
-  type StoreKey,
-  type StoreOptions,
-} from "../stores/mod.ts";
+import type { Backend, StoreKey, StoreOptions } from "../stores/mod.ts";
 
 const SHARDING = "sharding_indexed";
 /** The greatest number of inner chunks in a shard, whose index takes 16 MiB. */
@@ -182,10 +177,7 @@ export class EncodedChunks {
       isLatest = latest!.stored[i] === stored[i];
     }
     if (isLatest) return latest!.key;
-    const key: StoreKey = `${this.root as StoreKey}/${
-      this.array.keys.encode(stored)
-    }`;
-    assertStoreKey(key); // Registered encodings may return any text.
+    const key = this.array.keyOf(this.root, stored);
     this.#latest = { stored, key };
     return key;
   }

@@ -3,6 +3,7 @@ import {
   checkOptions,
   FUNCTION,
   oneOf,
+  type OptionRule,
   type OptionRules,
   SIGNAL,
   TEXT,
@@ -160,16 +161,14 @@ export interface PartReport {
   readonly crc32c?: number;
 }
 
+function nameOf(...names: string[]): OptionRule {
+  return { ...oneOf(...names), outOfRange: "all" };
+}
+
 /** The rules of the options of `splitStream` and `concatStream`. */
 const OPTIONS: OptionRules<ConcatOptions> = {
-  crc32c: {
-    .../* @__PURE__ */ oneOf("none", "compute", "verify"),
-    outOfRange: "all",
-  },
-  engine: {
-    .../* @__PURE__ */ oneOf("auto", "native", "wasm"),
-    outOfRange: "all",
-  },
+  crc32c: /* @__PURE__ */ nameOf("none", "compute", "verify"),
+  engine: /* @__PURE__ */ nameOf("auto", "native", "wasm"),
   chunkSize: {
     expected: "a whole number of bytes from 0 to 2^53−1",
     isValid: (value) => Number.isSafeInteger(value) && value as number >= 0,

@@ -3,7 +3,6 @@ import { describe, inDocument } from "../errors/mod.ts";
 import { parseZarrJson } from "../metadata/mod.ts";
 import { copyBytes, isSameBytes } from "../runtime/mod.ts";
 import {
-  assertStoreKey,
   type Backend,
   backendOf,
   describeStore,
@@ -48,9 +47,7 @@ export class PlainArray {
 
   /** The key that a stored chunk has. */
   keyOf(coordinates: readonly number[]): StoreKey {
-    const key = `${this.root}/${this.array.keys.encode(coordinates)}`;
-    assertStoreKey(key); // Registered encodings may return any text.
-    return key as StoreKey;
+    return this.array.keyOf(this.root, coordinates);
   }
 
   /** Drops all cached data about chunks, which others may have changed. */
