@@ -41,7 +41,7 @@ import { ShownStore } from "./shown_store.ts";
  * A failure in the middle of a body ends the connection, so that nobody takes the bytes
  * for all.
  *
- * @param store Any store. One that tells versions gives entity tags:
+ * @param store Any store. One that has versions gives entity tags:
  * `FileSystemStore`, `MemoryStore`, `HttpStore` or `S3Store`. Of any other store, and
  * of inner chunks, values of up to 4 MiB have the digest of their bytes as entity tag.
  * @param options How arrays are shown.

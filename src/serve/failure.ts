@@ -8,7 +8,7 @@ import { DeadlineError } from "./deadline.ts";
 
 /**
  * Returns the message of a failure for clients: without paths and URLs of the server,
- * which the errors of stores may hold. Keys are told.
+ * which the errors of stores may hold. Keys are named.
  *
  * @param key The key that was asked for.
  */

@@ -338,14 +338,14 @@ function bboxOf(
 
 /** Merges the attributes of files with those of the user, which take precedence; the lists of conventions are joined. */
 export function joinAttributes(
-  told: Readonly<Record<string, unknown>>,
+  ofFiles: Readonly<Record<string, unknown>>,
   given: Readonly<Record<string, unknown>> = {},
 ): Record<string, unknown> {
-  const lists = [told, given].map(({ zarr_conventions: list }) =>
+  const lists = [ofFiles, given].map(({ zarr_conventions: list }) =>
     Array.isArray(list) ? list : []
   );
   return {
-    ...told,
+    ...ofFiles,
     ...given,
     ...lists.flat().length > 0 && { zarr_conventions: lists.flat() },
   };

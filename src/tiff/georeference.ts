@@ -153,7 +153,7 @@ export function geoKeysOf(system: unknown): GeoKeys {
   };
 }
 
-/** A code of EPSG, and the kind of system if the text tells it. */
+/** A code of EPSG, and the kind of system if the text has it. */
 interface FoundCode {
   readonly code: number | undefined;
   readonly kind?: CrsKind | undefined;

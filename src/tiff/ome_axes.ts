@@ -305,15 +305,17 @@ function reversed([name, symbol]: [string, string]): [string, string] {
   return [symbol, name];
 }
 
+/** The attributes with the distances along dimensions, and their units if none is given. */
+const SIZES = [
+  ["x", "PhysicalSizeX", "µm"],
+  ["y", "PhysicalSizeY", "µm"],
+  ["z", "PhysicalSizeZ", "µm"],
+  ["t", "TimeIncrement", "s"],
+] as const;
+
 function scalesOf(pixels: XmlElement): TiffSeries["scales"] {
   const scales: Record<string, { scale: number; unit?: string }> = {};
-  const told = [
-    ["x", "PhysicalSizeX", "µm"],
-    ["y", "PhysicalSizeY", "µm"],
-    ["z", "PhysicalSizeZ", "µm"],
-    ["t", "TimeIncrement", "s"],
-  ] as const;
-  for (const [axis, name, missing] of told) {
+  for (const [axis, name, missing] of SIZES) {
     const scale = Number(pixels[`@${name}`]);
     if (!(scale > 0) || !Number.isFinite(scale)) continue;
     const symbol = String(pixels[`@${name}Unit`] ?? missing);
@@ -347,8 +349,9 @@ function channelsOf(
       ? RGB.map((color) => ({ ...own, color }))
       : Array.from({ length: samples }, () => own);
   });
-  const isTold = channels.some((channel) => Object.keys(channel).length > 0);
-  return isTold ? { channels } : {};
+  const isDescribed = channels
+    .some((channel) => Object.keys(channel).length > 0);
+  return isDescribed ? { channels } : {};
 }
 
 /** A color of OME-XML, which is a signed number of red, green, blue and alpha. */
@@ -363,10 +366,10 @@ function imageJSeries(
   bands: number,
   name: string,
 ): TiffSeries {
-  const told = (key: string) =>
+  const valueOf = (key: string) =>
     new RegExp(`^${key}=(.*)$`, "m").exec(description)?.[1]?.trim();
   const [c, z, t] = ["channels", "slices", "frames"].map((key) => {
-    const count = Number(told(key) ?? 1);
+    const count = Number(valueOf(key) ?? 1);
     return Number.isSafeInteger(count) && count > 0 ? count : 1;
   }) as [number, number, number];
   if (c * z * t > pages.length) {
@@ -374,9 +377,9 @@ function imageJSeries(
       `${name} has ${pages.length} pages, where ImageJ counts ${c} channels, ${z} slices and ${t} frames of ${bands} bands: choose a page by the option "page"`,
     );
   }
-  const spacing = Math.abs(Number(told("spacing")));
-  const interval = Number(told("finterval"));
-  const unit = imageJUnit(told("unit"));
+  const spacing = Math.abs(Number(valueOf("spacing")));
+  const interval = Number(valueOf("finterval"));
+  const unit = imageJUnit(valueOf("unit"));
   return {
     counts: { t, c, z },
     pages: Array.from({ length: t * c * z }, (_, i) => {

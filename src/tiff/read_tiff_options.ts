@@ -57,7 +57,7 @@ import { readValueAttributes } from "./value_attributes.ts";
  * can represent them.
  *
  * The missing element comes from `_FillValue`, also as xarray encodes it, or `missing_value`
- * (CF). `scale_factor`, `add_offset`, `units` and `long_name` tell the scale, the unit and
+ * (CF). `scale_factor`, `add_offset`, `units` and `long_name` give the scale, the unit and
  * the names of bands.
  *
  * Sources: https://github.com/zarr-conventions/spatial; https://github.com/zarr-conventions/geo-proj;
@@ -322,7 +322,7 @@ function spatialPlace(
   return undefined;
 }
 
-/** The coordinate reference system that attributes of GeoZarr or GDAL tell. */
+/** The coordinate reference system that attributes of GeoZarr or GDAL name. */
 function systemOf(attributes: Members): GeoKeys | undefined {
   const { geotiff, _CRS: gdal } = attributes;
   const keys = isMembers(geotiff) ? adoptedKeys(geotiff) : undefined;

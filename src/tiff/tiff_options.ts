@@ -161,9 +161,8 @@ export interface TiffMapPlace {
   /** The bounding box [xmin, ymin, xmax, ymax] of the array in place of `transform`, whose first row has the greatest y. */
   bbox?: readonly number[] | undefined;
   /**
-   * The coordinate reference system: a code such as `"EPSG:32632"`, well-known text, or
-   * PROJJSON. A system without a code must have a usual projection, of degrees and metres or
-   * feet.
+   * The coordinate reference system: a code of EPSG such as `"EPSG:32632"`, or well-known
+   * text or PROJJSON with such a code.
    */
   crs?: string | Readonly<Record<string, unknown>> | undefined;
   /** Whether elements are values at points, whose places `transform` and `bbox` give, and not those of areas. */

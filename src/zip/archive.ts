@@ -105,9 +105,9 @@ export class Archive {
   isStale = false;
   /** When the file was last known to have this state, by `Date.now()`. */
   seen: number = Date.now();
-  /** Where the bytes of entries begin whose local headers were read, by the places of the entries. */
+  /** Where the bytes of entries begin whose local headers were read, by the numbers of the entries. */
   readonly #offsets = new Map<number, number>();
-  /** Inflated entries by their places, in the order of their use. */
+  /** Inflated entries by their numbers, in the order of their use. */
   readonly #inflated = new Map<
     number,
     { readonly size: number; readonly bytes: Promise<Uint8Array> }
@@ -117,15 +117,18 @@ export class Archive {
   constructor(
     backend: Backend,
     key: StoreKey,
-    found: Pick<Archive, "size" | "entries" | "folder" | "comment" | "digest">,
+    contents: Pick<
+      Archive,
+      "size" | "entries" | "folder" | "comment" | "digest"
+    >,
   ) {
     this.#backend = backend;
     this.key = key;
-    this.size = found.size;
-    this.entries = found.entries;
-    this.folder = found.folder;
-    this.comment = found.comment;
-    this.digest = found.digest;
+    this.size = contents.size;
+    this.entries = contents.entries;
+    this.folder = contents.folder;
+    this.comment = contents.comment;
+    this.digest = contents.digest;
   }
 
   /** Finds the entry of a key of the folder that is shown. */
@@ -210,7 +213,7 @@ export class Archive {
     { limit, ...options }: StoreOptions & ReadOptions,
   ): Promise<Uint8Array> {
     assertSizeLimit(this.keyOf(entry), limit, this.sizeOf(entry));
-    const kept = this.#inflated.get(entry.place);
+    const kept = this.#inflated.get(entry.index);
     if (kept !== undefined) {
       return (await rejectOnAbort(kept.bytes, options.signal)).slice();
     }
@@ -366,7 +369,7 @@ export class Archive {
     options: StoreOptions,
   ): Promise<Uint8Array> {
     const isNear = start <= NEAR_START && entry.slack <= LARGEST_SLACK;
-    if (this.#offsets.has(entry.place) || !isNear) {
+    if (this.#offsets.has(entry.index) || !isNear) {
       // Without room for more than a name, the bytes begin after it.
       const first = entry.slack === 0
         ? headerEnd(entry)
@@ -387,7 +390,7 @@ export class Archive {
 
   /** Finds where the bytes of an entry begin in the file. */
   async #offset(entry: ListedEntry, options: StoreOptions): Promise<number> {
-    const known = this.#offsets.get(entry.place);
+    const known = this.#offsets.get(entry.index);
     if (known !== undefined) return known;
     const { offset } = entry;
     const extent = { offset, length: headerEnd(entry) - offset };
@@ -397,7 +400,7 @@ export class Archive {
   /** Checks the local header of an entry, and notes where the bytes after it begin. */
   #note(entry: ListedEntry, header: Uint8Array): number {
     const offset = headerEnd(entry) + assertLocalHeader(this, entry, header);
-    this.#offsets.set(entry.place, offset);
+    this.#offsets.set(entry.index, offset);
     return offset;
   }
 
@@ -418,15 +421,15 @@ export class Archive {
 
   /** Inflates an entry, once for all that wait, and keeps it for further ranges. */
   #inflateToKeep(entry: ListedEntry): { readonly bytes: Promise<Uint8Array> } {
-    const { place, size } = entry;
-    let kept = this.#inflated.get(place);
+    const { index, size } = entry;
+    let kept = this.#inflated.get(index);
     if (kept === undefined) {
       kept = { size, bytes: this.#readWhole(entry, {}) };
-      kept.bytes.catch(() => this.#drop(place, kept!.bytes));
+      kept.bytes.catch(() => this.#drop(index, kept!.bytes));
       this.#inflatedSize += size;
     }
-    this.#inflated.delete(place);
-    this.#inflated.set(place, kept);
+    this.#inflated.delete(index);
+    this.#inflated.set(index, kept);
     for (const [oldest, { bytes }] of this.#inflated) {
       if (this.#inflatedSize <= MOST_KEPT) break;
       this.#drop(oldest, bytes);
@@ -434,10 +437,10 @@ export class Archive {
     return kept;
   }
 
-  #drop(place: number, bytes: Promise<Uint8Array>): void {
-    const kept = this.#inflated.get(place);
+  #drop(index: number, bytes: Promise<Uint8Array>): void {
+    const kept = this.#inflated.get(index);
     if (kept?.bytes !== bytes) return;
-    this.#inflated.delete(place);
+    this.#inflated.delete(index);
     this.#inflatedSize -= kept.size;
   }
 

@@ -18,8 +18,8 @@ import {
 
 /** An entry as the central directory lists it, and the room around its bytes. */
 export interface ListedEntry {
-  /** The place of the entry in the directory, from 0. */
-  readonly place: number;
+  /** The number of the entry in the directory, from 0. */
+  readonly index: number;
   readonly name: string;
   /** The name as headers have it: another one than `name` if there is an extra field with the name, or `./` before it. */
   readonly headerName: string;
@@ -55,8 +55,8 @@ export class EntryTable {
   readonly #starts: Float64Array;
   /** The slack of each entry. */
   readonly #slacks: Float64Array;
-  /** The places of the entries in the directory, by name. */
-  readonly #places = new Map<string, number>();
+  /** The numbers of the entries in the directory, by name. */
+  readonly #indices = new Map<string, number>();
   /** The names that several entries have. */
   readonly #twice = new Set<string>();
 
@@ -81,8 +81,8 @@ export class EntryTable {
       if (found < count) {
         this.#starts[found] = at;
         const entry = this.#parse(found);
-        if (this.#places.has(entry.name)) this.#twice.add(entry.name);
-        this.#places.set(entry.name, found);
+        if (this.#indices.has(entry.name)) this.#twice.add(entry.name);
+        this.#indices.set(entry.name, found);
         offsets[found] = entry.offset;
         // The offset of the end, until the following entry is known.
         this.#slacks[found] = entry.offset + LOCAL_SIZE + entry.nameSize +
@@ -96,28 +96,28 @@ export class EntryTable {
         `has ${found} entries in its directory, where its last record says ${count}`,
       );
     }
-    this.#place(offsets, start);
+    this.#setSlacks(offsets, start);
   }
 
   /** The number of names. */
   get size(): number {
-    return this.#places.size;
+    return this.#indices.size;
   }
 
   /** The number of entries that later ones of the same name replace. */
   get replaced(): number {
-    return this.#starts.length - this.#places.size;
+    return this.#starts.length - this.#indices.size;
   }
 
   /** The names, in the order of the directory. */
   names(): Iterable<string> {
-    return this.#places.keys();
+    return this.#indices.keys();
   }
 
   /** Returns the entry with a name. */
   get(name: string): ListedEntry | undefined {
-    const place = this.#places.get(name);
-    return place === undefined ? undefined : this.#parse(place);
+    const index = this.#indices.get(name);
+    return index === undefined ? undefined : this.#parse(index);
   }
 
   /** Whether several entries have a name. */
@@ -146,9 +146,9 @@ export class EntryTable {
     );
   }
 
-  #parse(place: number): ListedEntry {
+  #parse(index: number): ListedEntry {
     const bytes = this.#bytes;
-    const at = this.#starts[place]!;
+    const at = this.#starts[index]!;
     const view = new DataView(bytes.buffer, bytes.byteOffset + at);
     const flags = view.getUint16(8, true);
     const nameSize = view.getUint16(28, true);
@@ -168,7 +168,7 @@ export class EntryTable {
       ) as [number, number, number];
     }
     return {
-      place,
+      index,
       name: fromRoot(unicodeName(nameBytes, extra) ?? headerName),
       headerName,
       nameSize,
@@ -178,37 +178,29 @@ export class EntryTable {
       storedSize,
       size,
       offset,
-      slack: this.#slacks[place]!,
+      slack: this.#slacks[index]!,
     };
   }
 
   /** Turns the ends of entries into the slack after them. */
-  #place(offsets: Float64Array, end: number): void {
-    let places: Uint32Array | undefined;
-    for (let i = 1; i < offsets.length && places === undefined; i++) {
-      if (offsets[i]! > offsets[i - 1]!) continue;
-      // Most directories have the order of the file.
-      places = Uint32Array.from(offsets, (_, place) => place)
-        .sort((a, b) => offsets[a]! - offsets[b]!);
-    }
-    for (let i = 0; i < offsets.length; i++) {
-      const place = places?.[i] ?? i;
-      const following = i + 1 < offsets.length
-        ? places?.[i + 1] ?? i + 1
-        : undefined;
+  #setSlacks(offsets: Float64Array, end: number): void {
+    const inOrder = Uint32Array.from(offsets, (_, index) => index)
+      .sort((a, b) => offsets[a]! - offsets[b]!);
+    inOrder.forEach((index, i) => {
+      const following = inOrder[i + 1];
       const next = following === undefined ? end : offsets[following]!;
-      const slack = next - this.#slacks[place]!;
-      if (slack < 0) this.#refuseOverlap(place, following, next);
-      this.#slacks[place] = slack;
-    }
+      const slack = next - this.#slacks[index]!;
+      if (slack < 0) this.#refuseOverlap(index, following, next);
+      this.#slacks[index] = slack;
+    });
   }
 
   #refuseOverlap(
-    place: number,
+    index: number,
     following: number | undefined,
     next: number,
   ): never {
-    const { name, storedSize, offset } = this.#parse(place);
+    const { name, storedSize, offset } = this.#parse(index);
     throw damaged(
       this.#file,
       `has an entry ${

@@ -1,4 +1,9 @@
-import { nativeZlib, outputLimit, pieceSize } from "../runtime/mod.ts";
+import {
+  joinBytes,
+  nativeZlib,
+  outputLimit,
+  pieceSize,
+} from "../runtime/mod.ts";
 
 /** Thrown for deflated bytes that are damaged, or have another length than was said. */
 export class InflateError extends Error {}
@@ -29,20 +34,11 @@ export async function inflate(
     return inflateAtOnce(deflated, size, native.inflateRawSync);
   }
   // The memory grows with what is inflated, since the size may be wrong.
-  let bytes = new Uint8Array(Math.min(size, LONGEST_AT_ONCE));
-  let length = 0;
+  const pieces: Uint8Array[] = [];
   for await (const piece of inflatePieces(iterate(deflated), size)) {
-    if (length + piece.length > bytes.length) {
-      const longer = new Uint8Array(
-        Math.min(size, Math.max(2 * bytes.length, length + piece.length)),
-      );
-      longer.set(bytes);
-      bytes = longer;
-    }
-    bytes.set(piece, length);
-    length += piece.length;
+    pieces.push(piece);
   }
-  return bytes;
+  return joinBytes(pieces);
 }
 
 function inflateAtOnce(
