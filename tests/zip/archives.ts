@@ -1,4 +1,4 @@
-import { deflateRawSync } from "node:zlib";
+import { crc32, deflateRawSync } from "node:zlib";
 import type { StoreKey } from "../../mod.ts";
 import { type MadeEntry, makeZip, slowCrc32 } from "./make_zip.ts";
 
@@ -30,6 +30,20 @@ export function makeArchive(
     })),
     options,
   ).file;
+}
+
+/** Makes a long entry of deflated bytes. `listed` are other numbers in the directory. */
+export function deflatedEntry(
+  name: string,
+  content: Uint8Array,
+  listed: MadeEntry["listed"] = {},
+): MadeEntry {
+  return {
+    name,
+    bytes: new Uint8Array(deflateRawSync(content, { level: 1 })),
+    method: 8,
+    listed: { size: content.length, checksum: crc32(content), ...listed },
+  };
 }
 
 /** Makes an archive of values by their keys, of which every second one is deflated. */

@@ -1,4 +1,5 @@
 import { assertEquals } from "@std/assert";
+import { slowCrc32 } from "./make_zip.ts";
 
 /** An entry of a zip as its two headers and its bytes say. */
 export interface SlowEntry {
@@ -115,16 +116,4 @@ function assertSame(found: unknown, expected: unknown, message?: string): void {
       found.every((value, i) => value === expected[i])
     : found === expected;
   if (!isSame) assertEquals(found, expected, message);
-}
-
-/** The CRC-32 of bytes, bit by bit. */
-function slowCrc32(bytes: Uint8Array): number {
-  let register = -1;
-  for (const byte of bytes) {
-    register ^= byte;
-    for (let bit = 0; bit < 8; bit++) {
-      register = register & 1 ? (register >>> 1) ^ 0xedb88320 : register >>> 1;
-    }
-  }
-  return ~register >>> 0;
 }
