@@ -8,6 +8,7 @@ export {
 } from "./chunk_key_encoding.ts";
 export { FanoutChunkKeyEncoding } from "./fanout_chunk_key_encoding.ts";
 export {
+  isOwnEncoding,
   parseChunkKeyEncoding,
   registerChunkKeyEncoding,
   toChunkKeyEncoding,

@@ -126,6 +126,21 @@ export function toChunkKeyEncoding(
   return isEncoding ? given as ChunkKeyEncoding : parseChunkKeyEncoding(given);
 }
 
+/** The classes of this package, besides that of `suffix`. Their keys are valid where those of a few chunks are. */
+const OWN_CLASSES: readonly unknown[] = [
+  DefaultChunkKeyEncoding,
+  V2ChunkKeyEncoding,
+  TemplateChunkKeyEncoding,
+  FanoutChunkKeyEncoding,
+];
+
+/** Whether an encoding is one of this package, and no other that may return any text for a key. */
+export function isOwnEncoding(encoding: ChunkKeyEncoding): boolean {
+  return encoding.constructor === SuffixChunkKeyEncoding
+    ? isOwnEncoding((encoding as SuffixChunkKeyEncoding).baseEncoding)
+    : OWN_CLASSES.includes(encoding.constructor);
+}
+
 /**
  * Registers an encoding, which `parseChunkKeyEncoding` then finds by its name.
  *
