@@ -37,7 +37,9 @@ export async function recoverFolder(
     signal?.throwIfAborted();
     const path = root.follow(folder);
     if (path === undefined) return;
-    for (const { name, isDirectory, isFile } of await root.entries(path)) {
+    for await (
+      const { name, isDirectory, isFile } of root.entries(path)
+    ) {
       if (isDirectory) yield* walk(`${folder}/${name}`);
       if (!isFile || !isTemporary(name)) continue;
       const leftover = `${path}/${name}`;

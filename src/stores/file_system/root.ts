@@ -254,7 +254,9 @@ export class FileSystemRoot implements Folders {
     signal: AbortSignal | undefined,
     from: readonly string[],
   ): AsyncIterable<StoreKey> {
-    for (const { name, isDirectory, isFile } of await this.entries(path)) {
+    for await (
+      const { name, isDirectory, isFile } of this.entries(path)
+    ) {
       signal?.throwIfAborted();
       const key: StoreKey = `${folder as StoreKey}/${name}`;
       if (!key.startsWith(prefix) || isTemporary(name)) continue;
@@ -273,17 +275,12 @@ export class FileSystemRoot implements Folders {
     }
   }
 
-  /** The entries of a folder; none if it is absent. */
-  async entries(path: string): Promise<FolderEntry[]> {
+  /** The entries of a folder; none if it is absent. They are not collected, since a folder may have millions. */
+  async *entries(path: string): AsyncIterable<FolderEntry> {
     try {
-      const entries = [];
-      for await (const entry of this.#runtime.readDir(path)) {
-        entries.push(entry);
-      }
-      return entries;
+      yield* this.#runtime.readDir(path);
     } catch (error) {
-      if (isAbsence(error)) return [];
-      throw error;
+      if (!isAbsence(error)) throw error;
     }
   }
 

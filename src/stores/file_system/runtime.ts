@@ -101,13 +101,10 @@ export function nodeRuntime(): Runtime | undefined {
     lstatSync: (path) => infoOf(fs.lstatSync(path, BIGINT)),
     // The native function, since the other one looks links up one by one.
     realPathSync: (path) => fs.realpathSync.native(path),
-    async *readDir(path) {
-      for (
-        const entry of await promises.readdir(path, { withFileTypes: true })
-      ) {
-        yield { name: entry.name, ...kindOf(entry) };
-      }
-    },
+    // The module of Node takes 0.7 KB an entry in Deno.
+    readDir: typeof Deno?.readDir === "function"
+      ? (path) => Deno.readDir(path)
+      : (path) => readDirInNode(fs, path),
     mkdirSync(path, options) {
       fs.mkdirSync(path, options);
     },
@@ -131,6 +128,14 @@ export function nodeRuntime(): Runtime | undefined {
 
 /** Inode numbers and times are whole and exact in bigints. */
 const BIGINT = { bigint: true } as const;
+
+async function* readDirInNode(
+  fs: typeof Fs,
+  path: string,
+): AsyncGenerator<FolderEntry> {
+  const entries = await fs.promises.readdir(path, { withFileTypes: true });
+  for (const entry of entries) yield { name: entry.name, ...kindOf(entry) };
+}
 
 function kindOf(
   entry: Fs.Dirent | Fs.BigIntStats,
