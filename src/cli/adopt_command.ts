@@ -14,7 +14,7 @@ import {
 } from "./command.ts";
 import { bytesText, ProgressLine, shapeText, unitsText } from "./format.ts";
 import { withFolder } from "./error_output.ts";
-import { stateOf } from "./open_store.ts";
+import { assertTarget, stateOf } from "./open_store.ts";
 import { printJson } from "./outputs.ts";
 
 /** `zarr-parts adopt FILES… --into PATH` */
@@ -62,6 +62,7 @@ export const ADOPT: Command = {
         "Expected --into=PATH with the folder of the array, found none",
       );
     }
+    await assertTarget(into);
     const found = await findAdopted(args, into);
     const { format, root, path, files } = found;
     for (const name of ["stack", "page", "multiscale"]) {

@@ -43,6 +43,15 @@ export interface Io {
   /** Whether standard error is a terminal, which shows progress. */
   readonly isTerminal: boolean;
   readonly signal: AbortSignal;
+  /** How stores make their requests. */
+  readonly requests: Requests;
+}
+
+/** The options of stores on servers that a command sets for all of them. */
+export interface Requests {
+  readonly fetch: (request: Request) => Promise<Response>;
+  /** In milliseconds; see `HttpStoreOptions`. */
+  readonly timeout: number;
 }
 
 /** Wrong usage of the command line. */
@@ -57,6 +66,8 @@ const COMMON: Command["options"] = {
   "--verbose":
     "log each request with its status and time, and the stack of an error, to standard error",
   "--log-file <FILE>": "append this log to a file",
+  "--timeout <SECONDS>":
+    "the longest time until a server begins its answer, repetitions included, and then between two pieces of the answer; 60 by default",
 };
 
 /** Creates a parser of Commander that throws errors and prints to an output. */
@@ -201,7 +212,9 @@ function usageError(
     return new UsageError(`Expected --${name} without a value`);
   }
   const known = [...options.map((each) => each.name()), "help"];
-  const nearest = nearestName(name, known);
+  const nearest =
+    known.find((each) => name.length > 1 && each.startsWith(name)) ??
+      nearestName(name, known);
   return new UsageError(
     `Unknown option ${dashes}${name}${
       nearest === undefined ? "" : `; did you mean --${nearest}?`

@@ -96,19 +96,19 @@ export const CONVERT: Command = {
   async run(args, io) {
     if (args.has("in-place")) return await convertFolder(args, io);
     const [from, to] = args.operands as [string, string];
-    const target = await openWritableStore(to);
+    const target = await openWritableStore(to, io);
     const source = await openSource(from, io, {
       followLinks: args.has("follow-links"),
       isQuiet: args.has("quiet"),
     });
-    await assertNoArchive(to);
+    await assertNoArchive(to, io);
     await assertTarget(to);
     const recoding = recodingOf(args);
     const share = shareOf(args);
     const options = {
       ...layoutOf(args),
       ...recoding,
-      ...await containerOf(args, recoding.recode, () => locateSource(from)),
+      ...await containerOf(args, recoding.recode, () => locateSource(from, io)),
       ...share && { share },
       resume: args.has("resume"),
       overwrite: args.has("overwrite"),
@@ -127,7 +127,7 @@ export const CONVERT: Command = {
 async function convertFolder(args: Arguments, io: Io): Promise<number> {
   const [path] = args.operands as [string];
   const location = await locate(path);
-  await assertNoArchive(path);
+  await assertNoArchive(path, io);
   await assertSource(path);
   const layout = layoutOf(args);
   return await run(
@@ -248,9 +248,10 @@ function report(
 /** The location of a source on this machine in the outermost group around it. */
 async function locateSource(
   place: string,
+  io: Io,
 ): Promise<NodeLocation | undefined> {
   const path = pathOf(place);
-  const isFolder = path !== undefined && !await isInArchive(place);
+  const isFolder = path !== undefined && !await isInArchive(place, io);
   return isFolder ? await locate(path) : undefined;
 }
 

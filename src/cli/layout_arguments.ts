@@ -154,6 +154,8 @@ function shapeOf(args: Arguments, name: string): number[] | undefined {
 }
 
 const UNITS = ["", "k", "m", "g", "t"];
+/** The least value of `--memory` in bytes; with less, every job would exceed it. */
+const LEAST_MEMORY = 2 ** 20;
 
 function memoryOf(args: Arguments): number | undefined {
   const text = args.text("memory");
@@ -162,9 +164,9 @@ function memoryOf(args: Arguments): number | undefined {
     /^(\d{1,15}) ?([kmgt]?)(i?)b?$/.exec(text.toLowerCase()) ?? [];
   const bytes = Number(digits) *
     (binary ? 1024 : 1000) ** UNITS.indexOf(unit);
-  if (Number.isSafeInteger(bytes) && bytes > 0) return bytes;
+  if (Number.isSafeInteger(bytes) && bytes >= LEAST_MEMORY) return bytes;
   throw new UsageError(
-    `Expected --memory with a number of bytes, such as --memory=512MiB, found ${
+    `Expected --memory with a number of bytes from 1MiB, such as --memory=512MiB, found ${
       JSON.stringify(text)
     }`,
   );

@@ -1,4 +1,4 @@
-import { redactUrl } from "../stores/mod.ts";
+import { isDiskFull, redactUrl } from "../stores/mod.ts";
 import config from "../../deno.json" with { type: "json" };
 import type { Arguments, Io } from "./command.ts";
 
@@ -25,17 +25,17 @@ export async function runLogged(
   const log = (text: string) => {
     const line = `${new Date().toISOString()} ${text}\n`;
     if (args.has("verbose")) io.note(line);
-    if (file !== undefined) writeAll(file, new TextEncoder().encode(line));
+    if (file !== undefined) append(file, path!, line);
   };
   const start = performance.now();
   const send = globalThis.fetch;
   globalThis.fetch = loggingFetch(send, log);
-  log(
-    `zarr-parts ${config.version}, Deno ${Deno.version.deno}, ${Deno.build.target}, in ${Deno.cwd()}: ${
-      command.map((each) => JSON.stringify(redactUrl(each))).join(" ")
-    }`,
-  );
   try {
+    log(
+      `zarr-parts ${config.version}, Deno ${Deno.version.deno}, ${Deno.build.target}, in ${Deno.cwd()}: ${
+        command.map((each) => JSON.stringify(redactUrl(each))).join(" ")
+      }`,
+    );
     const status = await task();
     log(`Ended with ${status} ${costOf(start)}`);
     return status;
@@ -95,6 +95,16 @@ function loggingFetch(
   };
 }
 
-function writeAll(file: Deno.FsFile, bytes: Uint8Array): void {
-  while (bytes.length > 0) bytes = bytes.subarray(file.writeSync(bytes));
+function append(file: Deno.FsFile, path: string, line: string): void {
+  let bytes = new TextEncoder().encode(line);
+  try {
+    while (bytes.length > 0) bytes = bytes.subarray(file.writeSync(bytes));
+  } catch (error) {
+    if (!isDiskFull(error)) throw error;
+    throw new Error(
+      `Cannot write to the log file ${
+        JSON.stringify(path)
+      }, whose device is full`,
+    );
+  }
 }

@@ -14,6 +14,7 @@
  * @module
  */
 import { nearestName } from "../errors/mod.ts";
+import { isDiskFull } from "../stores/mod.ts";
 import { CommanderError } from "commander";
 import {
   addVersion,
@@ -24,6 +25,10 @@ import {
 } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
 import { runLogged } from "./log.ts";
+import { WatchedRequests } from "./requests.ts";
+
+/** The output of the program, before the options of a command are known. */
+type Output = Omit<Io, "requests">;
 
 /** The exit status of a program that was stopped by Ctrl-C. */
 const INTERRUPTED = 130;
@@ -61,8 +66,19 @@ export async function main(args: readonly string[]): Promise<number> {
       controller.abort(new Error("Stopped by Ctrl-C"));
     } else if (now - interruptedAt > SAME_INTERRUPT) Deno.exit(INTERRUPTED);
   };
-  const io: Io = {
-    print: (line) => writeAll(Deno.stdout, `${line}\n`),
+  const io: Output = {
+    print: (line) => {
+      try {
+        writeAll(Deno.stdout, `${line}\n`);
+      } catch (error) {
+        if (isDiskFull(error)) {
+          throw new Error(
+            "Cannot write to standard output, whose device is full",
+          );
+        }
+        throw error;
+      }
+    },
     note: (text) => {
       try {
         writeAll(Deno.stderr, text);
@@ -97,18 +113,24 @@ export async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-async function run(args: readonly string[], io: Io): Promise<number> {
+async function run(args: readonly string[], io: Output): Promise<number> {
   const [name = "", ...rest] = args;
   if (name === "help") return await run([...rest, "--help"], io);
   if (!Object.hasOwn(COMMANDS, name)) return runOverview(args, io);
   const command = await COMMANDS[name]!.load();
   const parsed = parseCommand(command, rest, io.print);
   if (parsed === undefined) return 0;
-  return await runLogged(args, parsed, io, () => command.run(parsed, io));
+  const requests = new WatchedRequests(parsed, io);
+  try {
+    const all: Io = { ...io, requests };
+    return await runLogged(args, parsed, all, () => command.run(parsed, all));
+  } finally {
+    requests.stop();
+  }
 }
 
 /** Prints the list of commands or the version, and refuses all other arguments. */
-function runOverview(args: readonly string[], io: Io): number {
+function runOverview(args: readonly string[], io: Output): number {
   const [name = ""] = args;
   const names = Object.keys(COMMANDS);
   const known = `known are ${names.join(", ")}`;

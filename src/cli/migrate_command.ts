@@ -28,7 +28,7 @@ export const MIGRATE: Command = {
     const [place] = args.operands as [string];
     await assertSource(place);
     const isDryRun = args.has("dry-run");
-    const migration = await migrate(await openWritableStore(place), {
+    const migration = await migrate(await openWritableStore(place, io), {
       overwrite: args.has("overwrite"),
       dryRun: isDryRun,
       removeV2: args.has("remove-v2"),

@@ -42,9 +42,9 @@ export async function openSource(
 ): Promise<Source> {
   assertNoDocument(place);
   const { follow = false, followLinks = false, isQuiet = false } = options;
-  const archive = await findArchive(place);
+  const archive = await findArchive(place, io);
   if (archive === undefined) {
-    const store = await openStore(place, { followLinks });
+    const store = await openStore(place, io, { followLinks });
     await assertSource(place);
     if (!follow && !isQuiet && await isOfNamedNodes(store, io.signal)) {
       io.note(
@@ -66,6 +66,7 @@ export async function openSource(
     description = await zip.describe({ signal: io.signal });
   } catch (error) {
     io.signal.throwIfAborted();
+    if (isTimeout(error)) throw error;
     const isAbsent = error instanceof RangeError &&
       await readSize(store, key) === undefined;
     if (isAbsent && pathOf(place) !== undefined) {
@@ -73,7 +74,7 @@ export async function openSource(
     }
     if (pathOf(place) === undefined) {
       // A folder of a server may have the name of an archive.
-      const folder = await openStore(place);
+      const folder = await openStore(place, io);
       if (await isNode(folder)) return folder;
     }
     throw isAbsent ? new Error(error.message) : error;
@@ -97,19 +98,26 @@ async function isOfNamedNodes(
     const document: unknown = bytes && parseZarrJson(bytes);
     return isMembers(document) && document.node_type === "group" &&
       document.consolidated_metadata === undefined;
-  } catch {
+  } catch (error) {
+    if (isTimeout(error)) throw error; // The command would wait once more.
     return false; // The command itself says what is wrong.
   }
 }
 
+/** Whether an error is that of a server that was silent for too long. */
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && error.cause instanceof DOMException &&
+    error.cause.name === "TimeoutError";
+}
+
 /** Whether a place is that of a zip archive, or of a node in one. */
-export async function isInArchive(place: string): Promise<boolean> {
-  return await findArchive(place) !== undefined;
+export async function isInArchive(place: string, io: Io): Promise<boolean> {
+  return await findArchive(place, io) !== undefined;
 }
 
 /** Refuses a zip archive where files are written. */
-export async function assertNoArchive(place: string): Promise<void> {
-  if (!await isInArchive(place)) return;
+export async function assertNoArchive(place: string, io: Io): Promise<void> {
+  if (!await isInArchive(place, io)) return;
   throw new UsageError(
     `Cannot write to ${
       JSON.stringify(place)
@@ -127,16 +135,20 @@ interface ArchivePlace {
 const NAME = /\.(?:zip|ozx)$/i;
 
 /** Finds the archive that a path or a URL leads to; `undefined` for other places. */
-async function findArchive(place: string): Promise<ArchivePlace | undefined> {
+async function findArchive(
+  place: string,
+  io: Io,
+): Promise<ArchivePlace | undefined> {
   const path = pathOf(place);
   return path === undefined
-    ? await findArchiveOfUrl(place)
+    ? await findArchiveOfUrl(place, io)
     : await findArchiveOfPath(path);
 }
 
 /** Finds the archive of a URL by its name, since nothing is looked up on servers. */
 async function findArchiveOfUrl(
   place: string,
+  io: Io,
 ): Promise<ArchivePlace | undefined> {
   const found = /^((?:https?|s3):\/\/[^/?#]+)([^?#]*)(.*)$/is.exec(place);
   if (found === null) return undefined;
@@ -147,7 +159,10 @@ async function findArchiveOfUrl(
   const isHttp = /^http/i.test(origin!);
   const textOf = (segment: string) => isHttp ? decode(segment) : segment;
   return {
-    store: await openStore(origin + segments.slice(0, at).join("/") + rest),
+    store: await openStore(
+      origin + segments.slice(0, at).join("/") + rest,
+      io,
+    ),
     key: `/${textOf(segments[at]!)}`,
     path: segments.slice(at + 1).filter(Boolean).map(textOf).join("/"),
   };

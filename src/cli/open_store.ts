@@ -6,7 +6,7 @@ import {
   isAbsence,
   type Store,
 } from "../stores/mod.ts";
-import { UsageError } from "./command.ts";
+import { type Io, type Requests, UsageError } from "./command.ts";
 
 /**
  * Opens the store of a path or a URL.
@@ -15,10 +15,11 @@ import { UsageError } from "./command.ts";
  */
 export async function openStore(
   place: string,
+  { requests }: Io,
   options: FileSystemStoreOptions = {},
 ): Promise<Store> {
   try {
-    return await storeOf(place, options);
+    return await storeOf(place, requests, options);
   } catch (error) {
     // Stores throw these for URLs that they cannot use.
     const isUrl = error instanceof TypeError || error instanceof RangeError;
@@ -28,13 +29,14 @@ export async function openStore(
 
 async function storeOf(
   place: string,
+  requests: Requests,
   options: FileSystemStoreOptions,
 ): Promise<Store> {
   if (/^https?:/i.test(place)) {
     const { HttpStore } = await import("../stores/http/http_store.ts");
-    return new HttpStore(place);
+    return new HttpStore(place, requests);
   }
-  if (/^s3:/i.test(place)) return await openBucketStore(place);
+  if (/^s3:/i.test(place)) return await openBucketStore(place, requests);
   if (/^file:/i.test(place)) {
     return new FileSystemStore(fileUrl(place), options);
   }
@@ -75,6 +77,8 @@ export async function assertSource(place: string): Promise<void> {
   const info = await stateOf(path);
   if (info?.isDirectory) return;
   if (info !== undefined) throw fileForFolder(place);
+  const link = await danglingLink(path);
+  if (link !== undefined) throw new Error(`There is no folder at ${link}`);
   const from = isAbsolute(path) ? "" : ` in ${Deno.cwd()}`;
   throw new Error(`There is no folder ${JSON.stringify(place)}${from}`);
 }
@@ -86,6 +90,12 @@ export async function assertTarget(place: string): Promise<void> {
   if (path === undefined) return;
   let above = resolve(path);
   while (await stateOf(above) === undefined && dirname(above) !== above) {
+    const link = await danglingLink(above);
+    if (link !== undefined) {
+      throw new UsageError(
+        `Cannot create the folder ${JSON.stringify(place)}: remove ${link}`,
+      );
+    }
     above = dirname(above);
   }
   if ((await stateOf(above))?.isDirectory !== false) return;
@@ -95,6 +105,18 @@ export async function assertTarget(place: string): Promise<void> {
       JSON.stringify(above)
     } is a file`,
   );
+}
+
+/** Describes a symbolic link that leads to nothing; `undefined` for anything else. */
+async function danglingLink(path: string): Promise<string | undefined> {
+  try {
+    const to = await Deno.readLink(path);
+    return `${JSON.stringify(path)}, a symbolic link to ${
+      JSON.stringify(to)
+    }, which does not exist`;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Refuses the document of a node, where the node is expected. */
@@ -145,8 +167,11 @@ export async function stateOf(
 }
 
 /** Opens the store of a path that is written to. */
-export async function openWritableStore(place: string): Promise<Store> {
-  if (!/^https?:/i.test(place)) return await openStore(place);
+export async function openWritableStore(
+  place: string,
+  io: Io,
+): Promise<Store> {
+  if (!/^https?:/i.test(place)) return await openStore(place, io);
   throw new UsageError(
     `Cannot write to ${JSON.stringify(place)}, a web server`,
   );
@@ -161,7 +186,10 @@ export function assertPath(place: string): void {
 }
 
 /** Opens a bucket with the variables that the tools of AWS read. */
-async function openBucketStore(url: string): Promise<Store> {
+async function openBucketStore(
+  url: string,
+  requests: Requests,
+): Promise<Store> {
   const [accessKeyId, secretAccessKey, sessionToken, region, endpoint] = [
     ["AWS_ACCESS_KEY_ID"],
     ["AWS_SECRET_ACCESS_KEY"],
@@ -183,6 +211,7 @@ async function openBucketStore(url: string): Promise<Store> {
   }
   const { S3Store } = await import("../stores/s3/s3_store.ts");
   return new S3Store(url, {
+    ...requests,
     ...accessKeyId && secretAccessKey
       ? {
         credentials: {
@@ -191,14 +220,17 @@ async function openBucketStore(url: string): Promise<Store> {
           ...sessionToken && { sessionToken },
         },
       }
-      : { fetch: fetchUnsigned },
+      : { fetch: (request) => fetchUnsigned(request, requests) },
     ...region && { region },
     ...endpoint && { endpoint },
   });
 }
 
 /** Sends a request that is not signed. If the answer refuses the request, the status text names the missing keys. */
-async function fetchUnsigned(request: Request): Promise<Response> {
+async function fetchUnsigned(
+  request: Request,
+  { fetch }: Requests,
+): Promise<Response> {
   const response = await fetch(request);
   if (response.status !== 403) return response;
   return new Response(response.body, {

@@ -38,8 +38,8 @@ export const REPAIR: Command = {
     const isDry = args.has("dry-run");
     const isDone = isText && !args.has("quiet");
     let [repairs, failures, left] = [0, 0, 0];
-    const store = await openWritableStore(place);
-    await assertNoArchive(place);
+    const store = await openWritableStore(place, io);
+    await assertNoArchive(place, io);
     await assertSource(place);
     const { recovery, ...result } = await repair(store, "", {
       deep: args.has("deep"),

@@ -43,7 +43,7 @@ export const SERVE: Command = {
   async run(args, io) {
     const [place] = args.operands as [string];
     const isQuiet = args.has("quiet");
-    if (!await isInArchive(place)) await assertFolder(place);
+    if (!await isInArchive(place, io)) await assertFolder(place);
     const store = await openSource(place, io, {
       follow: true,
       followLinks: args.has("follow-links"),

@@ -90,7 +90,15 @@ const MISTAKES: [string[], string][] = [
     ["convert", DEM, "b", "--suffix", ".a", "--suffix", ".b"],
     'Expected --suffix once, found it with ".a" and ".b"',
   ],
-  [["convert", DEM, "b", "--mem", "1GB"], "Unknown option --mem"],
+  [["convert", DEM, "b", "--mem", "1GB"], "did you mean --memory?"],
+  [
+    ["convert", DEM, "b", "--memory", "1KiB"],
+    'from 1MiB, such as --memory=512MiB, found "1KiB"',
+  ],
+  [
+    ["inspect", DEM, "--timeout", "0"],
+    'above 0, such as --timeout=60, found "0"',
+  ],
   [["convert", DEM, `./${DEM}/`, "--overwrite"], "onto itself"],
   [["convert", DEM, `${DEM}/c/0`, "--overwrite"], "lie in one another"],
   [["convert", DEM, `${DEM}/new`], "lie in one another"],
