@@ -25,7 +25,8 @@ Errors and progress go to standard error. With \`--json\`, a command prints one
 JSON document in place of text, and \`serve\` one for each request; an error is
 JSON in one line on standard error. [\`schemas/\`](schemas/inspect.schema.json)
 has the JSON Schemas. No log shows the query of a URL, which may hold a
-signature.
+signature. A request without an answer for three seconds is named on standard
+error; \`--timeout\` ends the wait.
 
 This page is made from \`zarr-parts COMMAND --help\` by \`deno task build\`.
 `;

@@ -64,18 +64,21 @@ export function jsonText(value: unknown, indent = 2): string {
   );
 }
 
+/** Where progress is shown. */
+export type Terminal = Pick<Io, "note" | "isTerminal">;
+
 /** The time between two updates in milliseconds. */
 const PERIOD = 200;
 
 /** Shows progress on a terminal: one line that is written again and again. */
 export class ProgressLine {
-  readonly #io: Io;
+  readonly #io: Terminal;
   readonly #isShown: boolean;
   readonly #start = performance.now();
   #latest = -Infinity;
   #width = 0;
 
-  constructor(io: Io, isQuiet: boolean) {
+  constructor(io: Terminal, isQuiet: boolean) {
     this.#io = io;
     this.#isShown = io.isTerminal && !isQuiet;
   }

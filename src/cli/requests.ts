@@ -5,6 +5,7 @@ import {
   type Requests,
   UsageError,
 } from "./command.ts";
+import type { Terminal } from "./format.ts";
 
 /** In milliseconds: how long a request may be without an answer before a line says so. */
 const PATIENCE = 3000;
@@ -22,7 +23,7 @@ export class WatchedRequests implements Requests {
   #isNoted = false;
 
   /** @throws {UsageError} If `--timeout` is not a number of seconds above 0. */
-  constructor(args: Arguments, io: Pick<Io, "note" | "isTerminal">) {
+  constructor(args: Arguments, io: Terminal) {
     const text = args.text("timeout") ?? TIMEOUT;
     this.timeout = 1000 * Number(text);
     if (!/^\d{1,9}(?:\.\d+)?$/.test(text) || this.timeout === 0) {

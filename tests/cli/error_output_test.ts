@@ -1,6 +1,9 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import type { Io } from "../../src/cli/command.ts";
-import { countText, ProgressLine } from "../../src/cli/format.ts";
+import {
+  countText,
+  ProgressLine,
+  type Terminal,
+} from "../../src/cli/format.ts";
 import { withFlags } from "../../src/cli/error_output.ts";
 import { serve } from "../stores/loopback.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
@@ -125,14 +128,9 @@ Deno.test("errors are JSON with --json, with what they tell beside the message",
   }));
 
 /** An output that collects what is written to standard error. */
-function terminal(isTerminal: boolean): { io: Io; notes: string[] } {
+function terminal(isTerminal: boolean): { io: Terminal; notes: string[] } {
   const notes: string[] = [];
-  const io: Io = {
-    print() {},
-    note: (text) => notes.push(text),
-    isTerminal,
-    signal: new AbortController().signal,
-  };
+  const io = { note: (text: string) => notes.push(text), isTerminal };
   return { io, notes };
 }
 
