@@ -29,6 +29,8 @@ Deno.test("a bundled program that reads arrays has no splitter in Wasm", async (
 Deno.test("a bundled program that splits streams has the splitter in Wasm", async () => {
   const { all } = await bundle("{ splitStream }", "mod.ts");
   assertEquals(all.includes(WASM_BINARY), true);
+  assertEquals(definesClass(all, "ArrayChunks"), false);
+  assertEquals(definesClass(all, "SuffixChunkKeyEncoding"), false);
 });
 
 Deno.test("a bundled program with zarrita loads heavy codecs when an array needs them", async () => {
@@ -39,6 +41,10 @@ Deno.test("a bundled program with zarrita loads heavy codecs when an array needs
   for (const name of ["JpegCodec", "FrameDecoder", "PackbitsCodec"]) {
     assertEquals(definesClass(atStart, name), false, name);
     assertEquals(definesClass(all, name), true, name);
+  }
+  // Pools of threads bring what decodes blocks of elements.
+  for (const name of ["ArrayChunks", "ElementCodecs", "ChunkCoder"]) {
+    assertEquals(definesClass(all, name), false, name);
   }
 });
 
