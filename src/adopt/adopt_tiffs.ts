@@ -17,7 +17,7 @@ import {
   type StoreKey,
 } from "../stores/mod.ts";
 import {
-  geoArrayAttributes,
+  geoAttributes,
   geoPlaceOf,
   joinAttributes,
   MOST_OVERVIEWS,
@@ -378,7 +378,7 @@ export function tiffFormat(
         attributes: joinAttributes(
           {
             ...values.attributes,
-            ...dimensions && geoArrayAttributes(place, geo, dimensions),
+            ...dimensions && geoAttributes(place, geo, dimensions),
           },
           attributes,
         ),
@@ -467,7 +467,7 @@ export function pyramidFormat(
             dimensionNames: names,
             attributes: {
               ...values.attributes,
-              ...dimensions && geoArrayAttributes(place, geo, dimensions),
+              ...dimensions && geoAttributes(place, geo, dimensions),
             },
           }),
           shards,

@@ -193,8 +193,7 @@ export async function* verifyAdoptedFile(
   const names = new Set(zip.extents.map(({ name }) => name));
   const problems = wrongEntries(
     new ZipStore(store, key),
-    options,
-    (name) => names.has(name),
+    { ...options, isSelected: (name) => names.has(name) },
   );
   for await (const { message } of problems) yield { kind: "entry", message };
 }

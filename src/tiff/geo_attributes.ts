@@ -40,7 +40,7 @@ const [LEAST_CODE, MOST_CODE] = [1024, 32766];
 
 /** Reads the place of a picture; `undefined` if it has no tags of GeoTIFF. */
 export function geoPlaceOf(place: TiffPlace): GeoPlace | undefined {
-  const keys = geoKeysOf(place);
+  const keys = shortKeysOf(place);
   const isPoint = keys.get(GEO_KEY.rasterType) === PIXEL_IS_POINT;
   const transform = transformOf(place, isPoint);
   const code = codeOf(keys);
@@ -95,7 +95,7 @@ function keyTagsOf(
 }
 
 /** The keys whose values are in the directory itself. */
-function geoKeysOf(
+function shortKeysOf(
   { geoKeyDirectory = [] }: TiffPlace,
 ): ReadonlyMap<number, number> {
   const keys = new Map<number, number>();
@@ -222,32 +222,42 @@ function isSameTransform(
 
 /** The entries of `zarr_conventions`. */
 export const CONVENTIONS = {
-  multiscales: {
-    schema_url:
-      "https://raw.githubusercontent.com/zarr-conventions/multiscales/refs/tags/v1/schema.json",
-    spec_url:
-      "https://github.com/zarr-conventions/multiscales/blob/v1/README.md",
-    uuid: "d35379db-88df-4056-af3a-620245f8e347",
-    name: "multiscales",
-    description: "Multiscale layout of zarr datasets",
-  },
-  proj: {
-    schema_url:
-      "https://raw.githubusercontent.com/zarr-conventions/geo-proj/refs/tags/v1/schema.json",
-    spec_url: "https://github.com/zarr-conventions/geo-proj/blob/v1/README.md",
-    uuid: "f17cb550-5864-4468-aeb7-f3180cfb622f",
-    name: "proj:",
-    description: "Coordinate reference system information for geospatial data",
-  },
-  spatial: {
-    schema_url:
-      "https://raw.githubusercontent.com/zarr-conventions/spatial/refs/tags/v1/schema.json",
-    spec_url: "https://github.com/zarr-conventions/spatial/blob/v1/README.md",
-    uuid: "689b58e2-cf7b-45e0-9fff-9cfc0883d6b4",
-    name: "spatial:",
-    description: "Spatial coordinate information",
-  },
+  multiscales: /* @__PURE__ */ convention(
+    "multiscales",
+    "multiscales",
+    "d35379db-88df-4056-af3a-620245f8e347",
+    "Multiscale layout of zarr datasets",
+  ),
+  proj: /* @__PURE__ */ convention(
+    "geo-proj",
+    "proj:",
+    "f17cb550-5864-4468-aeb7-f3180cfb622f",
+    "Coordinate reference system information for geospatial data",
+  ),
+  spatial: /* @__PURE__ */ convention(
+    "spatial",
+    "spatial:",
+    "689b58e2-cf7b-45e0-9fff-9cfc0883d6b4",
+    "Spatial coordinate information",
+  ),
 } as const;
+
+function convention(
+  repository: string,
+  name: string,
+  uuid: string,
+  description: string,
+) {
+  const owner = "zarr-conventions";
+  return {
+    schema_url:
+      `https://raw.githubusercontent.com/${owner}/${repository}/refs/tags/v1/schema.json`,
+    spec_url: `https://github.com/${owner}/${repository}/blob/v1/README.md`,
+    uuid,
+    name,
+    description,
+  };
+}
 
 /** A picture of a place: the array itself, or a smaller version of it. */
 export interface GeoLevel {
@@ -259,15 +269,20 @@ export interface GeoLevel {
 }
 
 /**
- * Composes the attributes of the place of a picture, without `zarr_conventions`.
+ * Composes the attributes of the place of a picture; none without a place.
  *
  * @param dimensions The names of the dimensions of rows and columns.
  */
 export function geoAttributes(
-  { transform, isPoint, code, tags }: GeoPlace,
+  place: GeoPlace | undefined,
   level: GeoLevel,
-  dimensions: readonly string[],
+  dimensions: readonly [string, string],
 ): Record<string, unknown> {
+  const { transform, isPoint = false, code, tags } = place ?? {};
+  const conventions = [
+    ...code === undefined ? [] : [CONVENTIONS.proj],
+    ...transform === undefined ? [] : [CONVENTIONS.spatial],
+  ];
   return {
     ...code !== undefined && { "proj:code": code },
     ...transform && {
@@ -278,6 +293,7 @@ export function geoAttributes(
       ...geoLevelAttributes({ transform, isPoint }, level),
     },
     ...tags && { geotiff: tags },
+    ...conventions.length > 0 && { zarr_conventions: conventions },
   };
 }
 
@@ -291,16 +307,6 @@ export function geoLevelAttributes(
     "spatial:transform": levelTransform(transform, isPoint, factorX, factorY),
     "spatial:shape": [height, width],
   };
-}
-
-/** The entries of `zarr_conventions` that the attributes of a place need. */
-export function geoConventions(
-  { transform, code }: GeoPlace,
-): readonly unknown[] {
-  return [
-    ...code === undefined ? [] : [CONVENTIONS.proj],
-    ...transform === undefined ? [] : [CONVENTIONS.spatial],
-  ];
 }
 
 /** The transform of a level: of the corners of its pixels, or of their centers if they are points. */
@@ -348,19 +354,5 @@ export function joinAttributes(
     ...ofFiles,
     ...given,
     ...lists.flat().length > 0 && { zarr_conventions: lists.flat() },
-  };
-}
-
-/** Composes the attributes of the place of an array. */
-export function geoArrayAttributes(
-  place: GeoPlace | undefined,
-  level: GeoLevel,
-  dimensions: readonly [string, string],
-): Record<string, unknown> {
-  if (place === undefined) return {};
-  const conventions = geoConventions(place);
-  return {
-    ...geoAttributes(place, level, dimensions),
-    ...conventions.length > 0 && { zarr_conventions: conventions },
   };
 }

@@ -2,7 +2,7 @@
 export { describeTiff } from "./describe_tiff.ts";
 export { fitTiff, type FitTiffOptions } from "./fit_tiff.ts";
 export {
-  geoArrayAttributes,
+  geoAttributes,
   type GeoLevel,
   type GeoPlace,
   geoPlaceOf,

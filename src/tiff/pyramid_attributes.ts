@@ -7,10 +7,10 @@
 import {
   CONVENTIONS,
   geoAttributes,
-  geoConventions,
   type GeoLevel,
   geoLevelAttributes,
   type GeoPlace,
+  joinAttributes,
 } from "./geo_attributes.ts";
 
 /** A dimension of all levels. */
@@ -57,7 +57,7 @@ export function pyramidAttributes(
   const ome = omeAttributes(pyramid);
   const factors = levels.map((level) => factorsOf(level, axes, dimensions));
   return {
-    attributes: {
+    attributes: joinAttributes({
       ...typeof ome === "string" ? {} : { ome },
       multiscales: {
         layout: levels.map((level, i) => ({
@@ -72,12 +72,8 @@ export function pyramidAttributes(
           ...place && geoLevelAttributes(place, level),
         })),
       },
-      ...place && geoAttributes(place, levels[0]!, dimensions),
-      zarr_conventions: [
-        CONVENTIONS.multiscales,
-        ...place ? geoConventions(place) : [],
-      ],
-    },
+      zarr_conventions: [CONVENTIONS.multiscales],
+    }, geoAttributes(place, levels[0]!, dimensions)),
     // Programs for maps read the other conventions.
     notes: typeof ome === "string" && place === undefined ? [ome] : [],
   };

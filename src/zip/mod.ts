@@ -7,7 +7,6 @@ export {
   storedEntries,
   type StoredEntry,
   wrongEntries,
-  wrongHeaders,
   zipShardProblems,
 } from "./verify_archive.ts";
 export {

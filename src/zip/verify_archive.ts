@@ -26,22 +26,25 @@ export interface EntryProblem {
   readonly message: string;
 }
 
+/** Which entries are compared, by their names, and whether their bytes are, too. */
+interface ComparedEntries extends StoreOptions {
+  readonly isSelected?: (name: string) => boolean;
+  readonly withBytes?: boolean;
+}
+
 /**
- * Compares the entries of a zip with its directory: their local headers, and their bytes
- * with their CRC-32.
- *
- * @param isSelected Which entries are compared, by their names.
+ * Compares the entries of a zip with its directory: their local headers, as strict readers do,
+ * and their bytes with their CRC-32. Of entries that later ones replace, nothing is read.
  */
 export async function* wrongEntries(
   store: ZipStore,
-  options: StoreOptions = {},
-  isSelected?: (name: string) => boolean,
+  { isSelected, withBytes = true, ...options }: ComparedEntries = {},
 ): AsyncGenerator<EntryProblem> {
   for await (
     const { key, entry, problem } of entriesOf(store, options, isSelected)
   ) {
     if (problem !== undefined) yield { kind: "header", key, message: problem };
-    else if (obstacleOf(entry) === undefined) {
+    else if (withBytes && obstacleOf(entry) === undefined) {
       try {
         await archiveOf(store).use(options, async (archive) => {
           const size = archive.sizeOf(entry);
@@ -123,23 +126,6 @@ function storeOfStart(read: ZipShard["read"], size: number): Store {
     getRange,
     size: () => Promise.resolve(size),
   };
-}
-
-/**
- * Compares the local headers of an archive with its directory, as strict readers do. Of
- * entries that later ones replace, nothing is read.
- *
- * @param isSelected Which entries are compared, by their names.
- */
-export async function* wrongHeaders(
-  store: ZipStore,
-  options: StoreOptions = {},
-  isSelected?: (name: string) => boolean,
-): AsyncGenerator<EntryProblem> {
-  for await (const found of entriesOf(store, options, isSelected)) {
-    const { key, problem } = found;
-    if (problem !== undefined) yield { kind: "header", key, message: problem };
-  }
 }
 
 /** An entry whose local header was read. */

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { MemoryStore } from "../../mod.ts";
 import {
-  geoArrayAttributes,
+  geoAttributes,
   geoPlaceOf,
   geoPlaceOfFiles,
   joinAttributes,
@@ -158,7 +158,7 @@ Deno.test("geoPlaceOf keeps the tags that no attribute says, with a note", () =>
   }
 });
 
-Deno.test("geoArrayAttributes give every pixel of a level the coordinates of the pixels it stands for", () => {
+Deno.test("geoAttributes give every pixel of a level the coordinates of the pixels it stands for", () => {
   const number = fc.integer({ min: -50, max: 50 }).map((n) => n / 4);
   const factor = fc.constantFrom(1, 2, 3, 4.5);
   fc.assert(
@@ -175,12 +175,12 @@ Deno.test("geoArrayAttributes give every pixel of a level the coordinates of the
           notes: [],
         };
         const [height, width] = [7, 5];
-        const told = geoArrayAttributes(
+        const placed = geoAttributes(
           place,
           { height, width, factorX, factorY },
           ["y", "x"],
         );
-        const level = told["spatial:transform"] as number[];
+        const level = placed["spatial:transform"] as number[];
         // Coordinates of corners, or of the center of a pixel with its index.
         const at = (column: number, row: number) => {
           const [k, l] = isPoint ? [column - 0.5, row - 0.5] : [column, row];
@@ -206,7 +206,7 @@ Deno.test("geoArrayAttributes give every pixel of a level the coordinates of the
             ys.push(y!);
           }
         }
-        const box = told["spatial:bbox"] as number[];
+        const box = placed["spatial:bbox"] as number[];
         const expected = [
           Math.min(...xs),
           Math.min(...ys),
@@ -214,7 +214,10 @@ Deno.test("geoArrayAttributes give every pixel of a level the coordinates of the
           Math.max(...ys),
         ];
         box.forEach((value, i) => assertClose(value, expected[i]!));
-        assertEquals(told["spatial:registration"], isPoint ? "node" : "pixel");
+        assertEquals(
+          placed["spatial:registration"],
+          isPoint ? "node" : "pixel",
+        );
       },
     ),
   );
@@ -283,9 +286,9 @@ Deno.test("adoptTiffs tells the place of an overview, of a stack, and under name
   assertEquals(attributes?.["spatial:dimensions"], ["lat", "lon"]);
   assertEquals(attributes?.["spatial:registration"], "own");
   const stack = await adoptTiffs(store, "b", { stack: true });
-  const told = stack.chunks.metadata.attributes;
-  assertEquals(told?.["spatial:transform"], [10, 0, 1000, 0, -20, 2000]);
-  assertEquals(told?.["spatial:shape"], [32, 48]);
+  const placed = stack.chunks.metadata.attributes;
+  assertEquals(placed?.["spatial:transform"], [10, 0, 1000, 0, -20, 2000]);
+  assertEquals(placed?.["spatial:shape"], [32, 48]);
   const unnamed = await adoptTiffs(store, "a", {
     dimensionNames: [null, null],
     overwrite: true,

@@ -1,5 +1,5 @@
 import { isInShare } from "../../arrays/mod.ts";
-import { wrongHeaders, type ZipStore } from "../../zip/mod.ts";
+import { wrongEntries, type ZipStore } from "../../zip/mod.ts";
 import { DamageError, describe } from "../../errors/mod.ts";
 import { runConcurrently } from "../../runtime/mod.ts";
 import { finding, type Findings, type VerifyOptions } from "./findings.ts";
@@ -58,11 +58,14 @@ export async function verifyArchive(
       } deflated, of which a part is read from the start on: zip -0 packs entries as they are`,
     ));
   }
-  const isMine = (name: string) =>
-    share === undefined || isInShare(share, `/${name}`);
-  for await (
-    const { key, message } of wrongHeaders(archive, storeOptions, isMine)
-  ) findings.add(finding("archive-entry", key, message));
+  const wrong = wrongEntries(archive, {
+    ...storeOptions,
+    isSelected: (name) => share === undefined || isInShare(share, `/${name}`),
+    withBytes: false,
+  });
+  for await (const { key, message } of wrong) {
+    findings.add(finding("archive-entry", key, message));
+  }
   if (!deep) return;
   await runConcurrently(
     archive.list("/", storeOptions),
