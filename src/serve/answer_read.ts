@@ -135,14 +135,13 @@ function contentTypeOf(key: StoreKey): string {
  * unit, or several ranges.
  */
 function parseRangeHeader(header: string | null): ByteRange | undefined {
-  const [, first, last] = SINGLE_RANGE.exec(header ?? "") ?? [];
-  if (first === undefined || last === undefined) return undefined;
+  const [, first = "", last = ""] = SINGLE_RANGE.exec(header ?? "") ?? [];
   if (first === "") {
     return last === "" ? undefined : { suffixLength: limited(last) };
   }
   const offset = limited(first);
   if (last === "") return { offset, length: Number.MAX_SAFE_INTEGER };
-  if (isGreater(first, last)) return undefined;
+  if (BigInt(first) > BigInt(last)) return undefined;
   return { offset, length: Math.max(limited(last) - offset, 0) + 1 };
 }
 
@@ -152,10 +151,4 @@ const SINGLE_RANGE = /^bytes=[ \t,]*(\d*)-(\d*)[ \t,]*$/i;
 /** Returns a number of any length, at most 2^53−2, so that one may be added to it. */
 function limited(digits: string): number {
   return Math.min(Number(digits), Number.MAX_SAFE_INTEGER - 1);
-}
-
-/** Compares numbers of any length. */
-function isGreater(a: string, b: string): boolean {
-  const [x, y] = [a, b].map((digits) => digits.replace(/^0+/, ""));
-  return x!.length > y!.length || x!.length === y!.length && x! > y!;
 }

@@ -39,7 +39,7 @@ export function failureMessage(error: unknown, key: string): string {
  *
  * @param key The key that was asked for.
  */
-export function publicReason(error: Error, key: string): string | undefined {
+function publicReason(error: Error, key: string): string | undefined {
   // The message of a MetadataError names the store.
   const text = error instanceof MetadataError ? error.problem : error.message;
   const keys = error instanceof DamageError ? [key, error.key] : [key];

@@ -90,18 +90,7 @@ export interface HandlerOptions {
 }
 
 /** The options of a handler with their defaults. */
-export interface ParsedOptions {
-  readonly form: ServedForm;
-  /** Empty, or a path without a `/` at its end, as the URLs of requests have it. */
-  readonly mount: string;
-  readonly cacheControl: string;
-  /** How long documents and versions are kept, in milliseconds. */
-  readonly lifetime: number;
-  readonly versions: number;
-  readonly documentBytes: number;
-  readonly timeout: number;
-  readonly onError: (error: unknown, request: Request) => void;
-}
+export type ParsedOptions = ReturnType<typeof parseOptions>;
 
 const OWNER = "createHandler";
 
@@ -121,7 +110,7 @@ const KEEP_OPTIONS: OptionRules<KeepOptions> = {
 };
 
 /** Checks the options of a handler. */
-export function parseOptions(options: HandlerOptions): ParsedOptions {
+export function parseOptions(options: HandlerOptions) {
   checkOptions(options, OPTIONS, OWNER);
   const {
     form = "plain",
@@ -134,15 +123,17 @@ export function parseOptions(options: HandlerOptions): ParsedOptions {
   checkOptions(options.keep ?? {}, KEEP_OPTIONS, OWNER, { within: "keep" });
   return {
     form,
+    /** Empty, or a path without a `/` at its end, as the URLs of requests have it. */
     mount: parseMount(mount),
     cacheControl: /\bno-transform\b/i.test(cacheControl)
       ? cacheControl
       : `${cacheControl}, no-transform`,
+    /** How long documents and versions are kept, in milliseconds. */
     lifetime: seconds * 1000,
     versions,
     documentBytes,
     timeout,
-    onError(error, request) {
+    onError(error: unknown, request: Request) {
       try {
         onError(error, request);
       } catch {

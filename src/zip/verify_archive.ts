@@ -17,7 +17,7 @@ import {
 } from "./zip_records.ts";
 
 /** A difference between an entry and the directory of its archive. */
-export interface EntryProblem {
+interface EntryProblem {
   /** Whether the local header of the entry differs, or its bytes. */
   readonly kind: "header" | "bytes";
   /** The key of the entry in the store. */
