@@ -110,10 +110,29 @@ export class ChunkList implements Iterable<number[]> {
   }
 
   *[Symbol.iterator](): Generator<number[]> {
-    for (let i = 0; i < this.#count; i++) {
-      const start = i * this.#rank;
-      yield Array.from(this.#numbers.subarray(start, start + this.#rank));
+    for (let i = 0; i < this.#count; i++) yield this.#at(i);
+  }
+
+  /** The chunks in C order, each of them once. */
+  *sorted(): Generator<number[]> {
+    const rank = this.#rank;
+    const numbers = this.#numbers;
+    const compare = (a: number, b: number) => {
+      let i = 0;
+      while (i < rank && numbers[a * rank + i] === numbers[b * rank + i]) i++;
+      return i < rank ? numbers[a * rank + i]! - numbers[b * rank + i]! : 0;
+    };
+    const places = Uint32Array.from({ length: this.#count }, (_, i) => i)
+      .sort(compare);
+    for (const [i, place] of places.entries()) {
+      if (i > 0 && compare(places[i - 1]!, place) === 0) continue;
+      yield this.#at(place);
     }
+  }
+
+  #at(i: number): number[] {
+    const start = i * this.#rank;
+    return Array.from(this.#numbers.subarray(start, start + this.#rank));
   }
 }
 

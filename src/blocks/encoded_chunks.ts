@@ -154,6 +154,11 @@ export class EncodedChunks {
     return this.array.chunk.shape;
   }
 
+  /** Whether the chunks lie in shards. */
+  get isSharded(): boolean {
+    return this.shards !== undefined;
+  }
+
   /** Finds the key of a chunk, and its path in the shard. */
   placeOf(coordinates: readonly number[]): ChunkPlace {
     const { layouts } = this.division;

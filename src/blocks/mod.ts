@@ -5,14 +5,6 @@
  * (`write_block.ts`).
  */
 export {
-  BlockMemory,
-  type Box,
-  coordinatesIn,
-  type GridRange,
-  placeIn,
-  rangeOf,
-} from "./boxes.ts";
-export {
   changedError,
   CodecError,
   ElementCodecs,
@@ -34,8 +26,11 @@ export {
   type BlockArray,
   type ChunkPiece,
   type ChunkSource,
+  type ChunkTaker,
+  type FoundChunk,
   readBlock,
   type ReadBlockOptions,
+  readChunks,
 } from "./read_block.ts";
 export {
   blockOf,

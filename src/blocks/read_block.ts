@@ -1,15 +1,11 @@
-import { MemoryLimit, runConcurrently } from "../runtime/mod.ts";
+import { MemoryLimit, nextTurn, runConcurrently } from "../runtime/mod.ts";
 import {
   type ChunkBlock,
   type ElementsAt,
   repeatElement,
   type Threads,
 } from "../threads/mod.ts";
-import {
-  changedError,
-  type ElementCodecs,
-  type EncodedChunk,
-} from "./element_codecs.ts";
+import { changedError, type ElementCodecs } from "./element_codecs.ts";
 import type { EncodedChunks, ReadChunk } from "./encoded_chunks.ts";
 import {
   blockOf,
@@ -19,9 +15,9 @@ import {
   sectionsIn,
 } from "./sections.ts";
 
-/** The bytes of decoded chunks that are requested from the store at once, so that close ranges are read together. */
+/** The bytes of decoded chunks of a shard that are requested from the store at once, so that close ranges are read together. */
 const BATCH_BYTES = 4 * 2 ** 20;
-/** The least bytes of chunks that are requested at once, if there are more. */
+/** The least bytes of chunks that are requested at once, if there are more, and the most without shards. */
 const LEAST_BATCH_BYTES = 2 ** 19;
 /** The most bytes of chunks in memory, unless the threads need more. */
 const MEMORY = 64 * 2 ** 20;
@@ -30,7 +26,7 @@ const MOST_BATCHES = 64;
 
 /** The encoded chunks of an array, as far as they are read. */
 export interface ChunkSource
-  extends Pick<EncodedChunks, "chunkShape" | "storedShape"> {
+  extends Pick<EncodedChunks, "chunkShape" | "storedShape" | "isSharded"> {
   /** Reads chunks, as {@linkcode EncodedChunks.read} does. */
   read(
     chunks: readonly (readonly number[])[],
@@ -55,16 +51,20 @@ export interface ChunkPiece {
   readonly block: ChunkBlock;
 }
 
-/** Options of {@linkcode readBlock}. */
-export interface ReadBlockOptions {
-  /** The threads that decode; the calling thread by default. */
+/** Options of {@linkcode readChunks}. */
+export interface ReadChunksOptions {
+  /** The threads that take the chunks; the calling thread by default. */
   readonly threads?: Threads | undefined;
   readonly signal?: AbortSignal | undefined;
   /** The most bytes of chunks, encoded and decoded, that are in memory at the same time, unless one chunk needs more. */
   readonly memory?: number | undefined;
   /** Whether a stored chunk may be there: not if a listing has not found it. */
   readonly mayHave?: ((stored: readonly number[]) => boolean) | undefined;
-  /** Called after each chunk. */
+}
+
+/** Options of {@linkcode readBlock}. */
+export interface ReadBlockOptions extends ReadChunksOptions {
+  /** Called after each chunk; for a stored chunk that cannot be there, once. */
   readonly onChunk?:
     | ((piece: ChunkPiece, isPresent: boolean) => void)
     | undefined;
@@ -74,9 +74,22 @@ export interface ReadBlockOptions {
     | undefined;
 }
 
+/** A chunk that was read. */
+export interface FoundChunk extends Omit<ReadChunk, "place"> {
+  readonly sections: readonly Section[];
+}
+
+/** What {@linkcode readChunks} calls. */
+export interface ChunkTaker {
+  /** Takes chunks that are there. They may share memory, which belongs to the taker. */
+  found(chunks: readonly FoundChunk[], signal: AbortSignal): Promise<void>;
+  /** Takes a chunk that is absent, or a stored chunk that cannot be there. */
+  absent(sections: readonly Section[], shape: readonly number[]): void;
+}
+
 /**
- * Reads elements of an array into memory: chunks of one shard together, few at the same time.
- * Threads store them there themselves if the memory is shared.
+ * Reads elements of an array into memory. Threads store them there themselves if the memory is
+ * shared.
  *
  * @param runs The elements along each dimension.
  * @param to The memory for them. New memory of zeros need not be filled with the fill value 0.
@@ -89,32 +102,49 @@ export async function readBlock(
   to: ElementsAt,
   options: ReadBlockOptions = {},
 ): Promise<void> {
-  const { chunkBytes } = array.codecs;
+  const { chunks, codecs } = array;
+  const read = new BlockRead(array, to, options);
+  await readChunks(chunks, runs, codecs.chunkBytes, read, options);
+}
+
+/**
+ * Reads the encoded chunks that have elements of runs: those of one shard together, few at the
+ * same time.
+ *
+ * @param runs The elements along each dimension.
+ * @param chunkBytes The length of a decoded chunk.
+ */
+export async function readChunks(
+  chunks: ChunkSource,
+  runs: readonly Run[],
+  chunkBytes: number,
+  taker: ChunkTaker,
+  options: ReadChunksOptions,
+): Promise<void> {
   const { threads, signal } = options;
   const count = Math.max(1, threads?.count ?? 1);
   const memory = options.memory ?? Math.max(MEMORY, 4 * chunkBytes * count);
   const total = runs.reduce((product, { start, stop, step }, i) => {
-    const length = Math.max(step, array.chunks.chunkShape[i]!);
+    const length = Math.max(step, chunks.chunkShape[i]!);
     return product * Math.max(0, Math.ceil((stop - start) / length));
   }, 1);
   const chunksIn = (bytes: number) =>
     Math.max(1, Math.ceil(bytes / chunkBytes));
   const size = Math.min(
-    chunksIn(BATCH_BYTES),
+    chunksIn(chunks.isSharded ? BATCH_BYTES : LEAST_BATCH_BYTES),
     // So many that each thread gets some, of one request each.
     Math.max(chunksIn(LEAST_BATCH_BYTES), Math.ceil(total / (2 * count))),
     chunksIn(memory / 8),
   );
   const limit = new MemoryLimit(memory, 1);
-  const read = new BlockRead(array, to, options);
   await runConcurrently(
-    read.batches(runs, size),
+    batchesIn(chunks, runs, size, taker, options),
     MOST_BATCHES,
-    async (pieces, signal) => {
-      const leave = await limit.enter(2 * chunkBytes * pieces.length);
+    async (batch, signal) => {
+      const leave = await limit.enter(2 * chunkBytes * batch.length);
       try {
         signal.throwIfAborted();
-        await read.run(pieces, signal);
+        await readBatch(chunks, batch, taker, signal);
       } finally {
         leave();
       }
@@ -123,8 +153,77 @@ export async function readBlock(
   );
 }
 
-/** One call of {@linkcode readBlock}. */
-class BlockRead {
+/** The chunks of runs: some of one shard at a time, which are read together. */
+async function* batchesIn(
+  { chunkShape, storedShape, isSharded }: ChunkSource,
+  runs: readonly Run[],
+  size: number,
+  taker: ChunkTaker,
+  { mayHave, signal }: ReadChunksOptions,
+): AsyncGenerator<Section[][]> {
+  const breaks = new Breaks();
+  let batch: Section[][] = [];
+  for (const stored of sectionsIn(runs, storedShape)) {
+    if (breaks.isDue()) {
+      await nextTurn();
+      signal?.throwIfAborted();
+    }
+    if (mayHave?.(chunkOf(stored)) === false) {
+      taker.absent(stored, storedShape);
+      continue;
+    }
+    for (const sections of sectionsIn(stored, chunkShape)) {
+      batch.push(sections);
+      if (batch.length < size) continue;
+      yield batch;
+      batch = [];
+    }
+    if (!isSharded || batch.length === 0) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}
+
+async function readBatch(
+  chunks: ChunkSource,
+  batch: readonly Section[][],
+  taker: ChunkTaker,
+  signal: AbortSignal,
+): Promise<void> {
+  const absent = new Set(batch);
+  const reads = await chunks.read(batch.map(chunkOf), { signal });
+  const tasks = reads.map(async (read) => {
+    const found = read.map(({ place, ...chunk }) => {
+      const sections = batch[place]!;
+      absent.delete(sections);
+      return { ...chunk, sections };
+    });
+    if (found.length > 0) await taker.found(found, signal);
+  });
+  for (const result of await Promise.allSettled(tasks)) {
+    if (result.status === "rejected") throw result.reason;
+  }
+  for (const sections of absent) taker.absent(sections, chunks.chunkShape);
+}
+
+/** The milliseconds for which a loop over absent chunks may hold up timers and messages. */
+const MOST_HELD_UP = 20;
+
+/** Says when a loop is to be interrupted, so that timers, messages and signals are heard. */
+class Breaks {
+  #latest = performance.now();
+
+  isDue(): boolean {
+    const now = performance.now();
+    if (now - this.#latest < MOST_HELD_UP) return false;
+    this.#latest = now;
+    return true;
+  }
+}
+
+/** Decodes the chunks of one call of {@linkcode readBlock}. */
+class BlockRead implements ChunkTaker {
   readonly #array: BlockArray<ChunkSource>;
   readonly #to: ElementsAt;
   readonly #options: ReadBlockOptions;
@@ -139,64 +238,31 @@ class BlockRead {
     this.#options = options;
   }
 
-  /** The chunks of runs: some of one stored chunk at a time, which are read together. */
-  *batches(runs: readonly Run[], size: number): Generator<ChunkPiece[]> {
-    const { chunkShape, storedShape } = this.#array.chunks;
-    for (const stored of sectionsIn(runs, storedShape)) {
-      const isThere = this.#options.mayHave?.(chunkOf(stored)) ?? true;
-      let batch: ChunkPiece[] = [];
-      for (const sections of sectionsIn(stored, chunkShape)) {
-        const piece = this.#pieceOf(sections);
-        if (!isThere) {
-          this.#fill(piece);
-          continue;
-        }
-        batch.push(piece);
-        if (batch.length < size) continue;
-        yield batch;
-        batch = [];
-      }
-      if (batch.length > 0) yield batch;
-    }
-  }
-
-  #pieceOf(sections: readonly Section[]): ChunkPiece {
+  #pieceOf(
+    sections: readonly Section[],
+    shape: readonly number[],
+  ): ChunkPiece {
     return {
       coordinates: chunkOf(sections),
-      block: blockOf(sections, this.#array.chunks.chunkShape, this.#to),
+      block: blockOf(sections, shape, this.#to),
     };
   }
 
-  /** Reads and decodes chunks of one stored chunk. */
-  async run(pieces: readonly ChunkPiece[], signal: AbortSignal): Promise<void> {
-    const absent = new Set(pieces);
-    const coordinates = pieces.map(({ coordinates }) => coordinates);
-    const reads = await this.#array.chunks.read(coordinates, { signal });
-    const tasks = reads.map((chunks) => {
-      const found = chunks.map(({ place, bytes, rows }) => {
-        const piece = pieces[place]!;
-        absent.delete(piece);
-        return { ...piece, bytes, rows };
-      });
-      return this.#decode(found, signal);
-    });
-    for (const result of await Promise.allSettled(tasks)) {
-      if (result.status === "rejected") throw result.reason;
-    }
-    for (const piece of absent) this.#fill(piece);
-  }
-
-  /** Decodes chunks, which may share memory. */
-  async #decode(
-    chunks: readonly (ChunkPiece & EncodedChunk)[],
+  async found(
+    found: readonly FoundChunk[],
     signal: AbortSignal,
   ): Promise<void> {
     const { threads, onChunk } = this.#options;
-    const { codecs } = this.#array;
-    const failed = await codecs.decode(chunks, { threads, signal });
-    for (const chunk of chunks) {
-      if (failed.includes(chunk)) await this.#decodeAgain(chunk, signal);
-      onChunk?.(chunk, true);
+    const { chunks, codecs } = this.#array;
+    const pieces = found.map(({ sections, bytes, rows }) => ({
+      ...this.#pieceOf(sections, chunks.chunkShape),
+      bytes,
+      rows,
+    }));
+    const failed = await codecs.decode(pieces, { threads, signal });
+    for (const piece of pieces) {
+      if (failed.includes(piece)) await this.#decodeAgain(piece, signal);
+      onChunk?.(piece, true);
     }
   }
 
@@ -212,11 +278,14 @@ class BlockRead {
     await codecs.decodeNamed({ ...read, block }, name);
   }
 
-  /** Sets the elements of an absent chunk. */
-  #fill(piece: ChunkPiece): void {
+  absent(sections: readonly Section[], shape: readonly number[]): void {
     const { fill, codecs, chunks } = this.#array;
-    const { block, coordinates } = piece;
+    const piece = this.#pieceOf(sections, shape);
+    const { block } = piece;
     if (fill === undefined) {
+      const coordinates = sections.map(({ start }, i) =>
+        Math.floor(start / chunks.chunkShape[i]!)
+      );
       throw new TypeError(
         `${
           chunks.nameOf(coordinates).what

@@ -345,6 +345,7 @@ async function sourceOf(array: ZarritaArray): Promise<ChunkSource> {
   return {
     chunkShape: array.chunks,
     storedShape: chunks?.storedShape ?? array.shape,
+    isSharded: true,
     async read(coordinates, options) {
       const reads = coordinates.map(async (each, place) => {
         const key = shownKey(array, each);

@@ -124,7 +124,7 @@ export async function convert(
   const { signal, share, keepGoing, only, exclude } = options;
   const storeOptions: StoreOptions = signal ? { signal } : {};
   if ((await readMarker(from, storeOptions))?.inPlace) throw inPlaceError(from);
-  const recoding = new Recodings(to.store, options);
+  const recoding = new Recodings(options);
   const plan = await planConversion(from, to, options, {
     ...storeOptions,
     ...{ keepGoing, only, exclude },

@@ -1,3 +1,8 @@
+import type { Run } from "../../blocks/mod.ts";
+
+/** A part of an array: the elements along each dimension. */
+export type Box = readonly Run[];
+
 /** The division of an array into blocks, whose elements are decoded together. All shapes are in elements. */
 export interface BlockPlan {
   /** The shape of a block: whole chunks of the target. */

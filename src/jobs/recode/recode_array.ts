@@ -1,22 +1,25 @@
-import { parsedArrayOf, type Share } from "../../arrays/mod.ts";
+import {
+  ChunkList,
+  chunksOfGrid,
+  countOfGrid,
+  parsedArrayOf,
+  type Share,
+} from "../../arrays/mod.ts";
 import { inDocument } from "../../errors/mod.ts";
-import { runConcurrently } from "../../runtime/mod.ts";
-import type { ShardLayout } from "../../shards/mod.ts";
-import { describeStore, type Store } from "../../stores/mod.ts";
+import { isSameList } from "../../runtime/mod.ts";
+import { describeStore } from "../../stores/mod.ts";
 import { chunksOfShare, countInShare } from "../stored_chunks.ts";
-import { documentKey, type Place, rootIn } from "../../hierarchy/mod.ts";
+import { documentKey, type Place } from "../../hierarchy/mod.ts";
 import type { PlannedArray } from "../convert/convert_plan.ts";
 import {
-  type Box,
-  coordinatesIn,
+  chunkOf,
   elementForm,
   hasShards,
   innermostChunks,
-  rangeOf,
+  sectionsIn,
 } from "../../blocks/mod.ts";
-import { type BlockPlan, planBlocks } from "./plan_blocks.ts";
+import { type BlockPlan, type Box, planBlocks } from "./plan_blocks.ts";
 import { encodingOf, sourceEncodingOf } from "./recoding.ts";
-import { SourceChunks } from "./source_chunks.ts";
 import { RecodeRun } from "./recode_run.ts";
 import {
   findWay,
@@ -40,8 +43,6 @@ const MUCH_LESS = 0.8;
 
 /** The settings of a recoding that the way of an array depends on. */
 export interface RecodeSettings extends WaySettings {
-  /** The store of the target. */
-  readonly target: Store;
   readonly memory?: number | undefined;
   /** The number of threads that there will be. */
   readonly threads: number;
@@ -55,11 +56,9 @@ export class RecodedArray {
   readonly #plan: BlockPlan;
   readonly #settings: RecodeSettings;
   readonly #memory: number;
-  readonly #layout: ShardLayout | undefined;
   readonly #chunkShape: readonly number[];
   /** The number of groups along each dimension. */
   readonly #groupGrid: readonly number[];
-  #source: SourceChunks | undefined;
   #share: Share | undefined;
   #total: number | undefined;
 
@@ -78,8 +77,6 @@ export class RecodedArray {
     this.#way = way;
     this.#settings = settings;
     this.#chunkShape = to.chunkShape;
-    const { shard } = parsedArrayOf(target).chunk;
-    this.#layout = shard?.before.length === 0 ? shard.layout : undefined;
     const elementSize = way.kind === "elements"
       ? way.form.size
       : elementForm(source.metadata.data_type)?.size ?? UNKNOWN_SIZE;
@@ -156,15 +153,8 @@ export class RecodedArray {
     return hasThreadedWork(this.#way);
   }
 
-  /** Takes the chunks of the source that a listing has found, and the share of the work. */
+  /** Takes the share of the work, once the stored chunks of the source are listed. */
   begin(share: Share | undefined): void {
-    const { source, stored, path } = this.planned;
-    this.#source = new SourceChunks(
-      this.#place.store,
-      rootIn(this.#place, path),
-      source,
-      stored,
-    );
     this.#share = share;
   }
 
@@ -174,93 +164,71 @@ export class RecodedArray {
   }
 
   #countObjects(): number {
-    const { listed } = this.#source!;
-    const objects = this.planned.target.gridShape;
-    if (listed === undefined && this.#share === undefined) {
-      return objects.reduce((count, n) => count * n, 1);
+    const { path, stored, target } = this.planned;
+    if (stored.isAll && this.#share === undefined) {
+      return countOfGrid(target.gridShape);
     }
-    if (listed === undefined) {
-      const isSingle = this.#plan.groupShape.every((length, i) =>
-        length === this.#objectShape[i]
-      );
-      const groups = this.#groupGrid.reduce((count, n) => count * n, 1);
-      if (isSingle) {
-        return countInShare(this.#share!, this.planned.path, groups);
-      }
+    const isSingle = isSameList(this.#plan.groupShape, target.chunkShape);
+    if (stored.isAll && isSingle) {
+      return countInShare(this.#share!, path, countOfGrid(this.#groupGrid));
     }
     let total = 0;
     for (const group of this.#groups()) {
-      const { counts } = rangeOf(this.#boxOf(group), this.#objectShape);
-      total += counts.reduce((count, n) => count * n, 1);
+      const box = this.#boxOf(group, this.#plan.groupShape);
+      total += box.reduce(
+        (n, { start, stop }, i) =>
+          n * Math.ceil((stop - start) / target.chunkShape[i]!),
+        1,
+      );
     }
     return total;
   }
 
-  get #objectShape(): readonly number[] {
-    return this.planned.target.chunkShape;
-  }
-
   /** Whether a stored chunk of the target may be made from stored chunks of the source. */
   mayMake(object: readonly number[]): boolean {
-    return this.#mayHaveElements(this.#clipped(object, this.#objectShape));
-  }
-
-  /** The stored chunks of the source that have elements of a box, as far as they may be there. */
-  *#sourceObjects(box: Box): Generator<readonly number[]> {
-    const source = this.#source!;
-    for (
-      const object of coordinatesIn(rangeOf(box, source.encoding.objectShape))
-    ) {
-      if (source.mayHave(object)) yield object;
-    }
-  }
-
-  #mayHaveElements(box: Box): boolean {
-    return !this.#sourceObjects(box).next().done;
+    const { source, stored, target } = this.planned;
+    const box = this.#boxOf(object, target.chunkShape);
+    return stored.isAll ||
+      sectionsIn(box, source.chunkShape)
+        .some((sections) => stored.has(chunkOf(sections)));
   }
 
   /** The groups of the share for which something is stored, in C order. */
   *#groups(): Generator<readonly number[]> {
-    const { listed, encoding } = this.#source!;
+    const { path, source, stored } = this.planned;
+    const grid = this.#groupGrid;
     const isIncluded = this.#share === undefined
       ? () => true
-      : chunksOfShare(this.#share, this.planned.path, this.#groupGrid);
-    const grid = this.#groupGrid;
-    const all = { first: grid.map(() => 0), counts: grid };
-    if (listed === undefined) {
-      for (const group of coordinatesIn(all)) {
-        if (isIncluded(group)) yield group;
+      : chunksOfShare(this.#share, path, grid);
+    let groups: Iterable<readonly number[]> = chunksOfGrid(grid);
+    if (!stored.isAll) {
+      // Few of many chunks are stored: only the groups around them count.
+      const around = new ChunkList(grid.length);
+      for (const chunk of stored) {
+        const box = this.#boxOf(chunk, source.chunkShape);
+        for (const sections of sectionsIn(box, this.#plan.groupShape)) {
+          around.push(chunkOf(sections));
+        }
       }
-      return;
+      groups = around.sorted();
     }
-    // Few of many chunks are stored: only the groups around them count.
-    const places = new Map<string, readonly number[]>();
-    for (const object of listed) {
-      const box = this.#clipped(object, encoding.objectShape);
-      for (const group of coordinatesIn(rangeOf(box, this.#plan.groupShape))) {
-        if (isIncluded(group)) places.set(String(group), group);
-      }
-    }
-    yield* [...places.values()].sort((a, b) => {
-      const i = a.findIndex((coordinate, i) => coordinate !== b[i]);
-      return i < 0 ? 0 : a[i]! - b[i]!;
-    });
+    for (const group of groups) if (isIncluded(group)) yield group;
   }
 
   /** The elements of a part of the array that are in the array. */
-  #clipped(coordinates: readonly number[], lengths: readonly number[]): Box {
+  #boxOf(coordinates: readonly number[], lengths: readonly number[]): Box {
     const { shape } = this.planned.target.metadata;
-    const start = coordinates.map((c, i) => c * lengths[i]!);
-    const stop = start.map((n, i) => Math.min(n + lengths[i]!, shape[i]!));
-    return { start, stop };
+    return coordinates.map((c, i) => ({
+      start: c * lengths[i]!,
+      stop: Math.min((c + 1) * lengths[i]!, shape[i]!),
+      step: 1,
+    }));
   }
 
   *#boxes(): Generator<Box> {
-    for (const group of this.#groups()) yield this.#boxOf(group);
-  }
-
-  #boxOf(group: readonly number[]): Box {
-    return this.#clipped(group, this.#plan.groupShape);
+    for (const group of this.#groups()) {
+      yield this.#boxOf(group, this.#plan.groupShape);
+    }
   }
 
   /** Makes the chunks of the target. */
@@ -277,32 +245,17 @@ export class RecodedArray {
     );
     const most = Math.floor(this.#memory / 2 / Math.max(1, blockBytes));
     const concurrency = Math.max(1, Math.min(wanted, most));
-    const run = new RecodeRun(
-      {
-        planned: this.planned,
-        source: this.#source!,
-        store: this.#settings.target,
-        way: this.#way,
-        plan: this.#plan,
-        layout: this.#layout,
-        chunkShape: this.#chunkShape,
-        memory: this.#memory,
-        threads: this.#settings.use.threads,
-      },
-      sink,
-    );
-    const blocks = run.blocksOf(this.#boxes(), signal);
-    try {
-      await runConcurrently(
-        blocks,
-        concurrency,
-        (block, signal) => run.recode(block, signal),
-        signal,
-      );
-    } catch (error) {
-      await run.abort(error);
-      throw error;
-    }
+    const run = new RecodeRun({
+      planned: this.planned,
+      source: this.#place,
+      way: this.#way,
+      plan: this.#plan,
+      chunkShape: this.#chunkShape,
+      memory: this.#memory,
+      concurrency,
+      threads: this.#settings.use.threads,
+    }, sink);
+    await run.run(this.#boxes(), signal);
   }
 }
 

@@ -1,144 +1,175 @@
-import { verifyChecksum } from "../../checksum/mod.ts";
-import { describe } from "../../errors/mod.ts";
+import { parsedArrayOf } from "../../arrays/mod.ts";
 import {
-  MemoryLimit,
-  nextTurn,
-  ownBytes,
-  runConcurrently,
-} from "../../runtime/mod.ts";
-import { placeInShard, type ShardLayout } from "../../shards/mod.ts";
-import type { Store } from "../../stores/mod.ts";
-import { repeatElement, type Threads } from "../../threads/mod.ts";
-import type { PlannedArray } from "../convert/convert_plan.ts";
-import {
-  BlockMemory,
-  type Box,
+  type BlockArray,
+  blockOf,
   changedError,
-  coordinatesIn,
-  describeType,
-  type GridRange,
-  placeIn,
-  rangeOf,
-  type StoredChunk,
+  chunkOf,
+  type ChunkSource,
+  EncodedChunks,
+  type FoundChunk,
+  innermostChunks,
+  readBlock,
+  readChunks,
+  type Section,
+  sectionsIn,
+  wholeChunks,
 } from "../../blocks/mod.ts";
-import type { BlockPlan } from "./plan_blocks.ts";
+import { verifyChecksum } from "../../checksum/mod.ts";
+import { type Place, rootIn } from "../../hierarchy/mod.ts";
+import { MemoryLimit, ownBytes, runConcurrently } from "../../runtime/mod.ts";
+import { placeInShard } from "../../shards/mod.ts";
+import { backendOf } from "../../stores/mod.ts";
+import { stridesInOrder, type Threads } from "../../threads/mod.ts";
+import type { PlannedArray } from "../convert/convert_plan.ts";
+import type { BlockPlan, Box } from "./plan_blocks.ts";
 import { type ElementsWay, isThreaded, type Way } from "./recode_way.ts";
-import type { SourceChunk, SourceChunks } from "./source_chunks.ts";
+import { sourceEncodingOf } from "./recoding.ts";
 import {
   type MadeChunk,
   type RecodeSink,
   TargetChunks,
 } from "./target_chunks.ts";
 
-/** The decoded bytes of chunks of one shard that are read together. */
-const READ_BYTES = 4 * 2 ** 20;
-/** The decoded bytes of chunks that are read together where each is stored alone. */
-const FILES_BYTES = 512 * 1024;
-/** How many times chunks of a block are read together at the same time. */
-const READS = 6;
-/** The milliseconds for which a loop over absent chunks holds up timers and messages. */
-const MOST_HELD_UP = 20;
-/** The number of chunks after which such a loop looks at the time. */
-const CHUNKS_PER_LOOK = 256;
-
-/** A block that is recoded, with the stored chunks of the target that it is a part of. */
-export interface Block {
-  readonly box: Box;
-  readonly objects: GridRange;
-  /** By their places in the range; `undefined` for those that are there already. */
-  readonly made: readonly (MadeChunk | undefined)[];
-}
-
-/** The array that a run recodes: its plan, its source and the store of its target. */
+/** The array that a run recodes, and how. */
 export interface RunContext {
   readonly planned: PlannedArray;
-  readonly source: SourceChunks;
-  /** The store of the target. */
-  readonly store: Store;
+  readonly source: Place;
   readonly way: Way;
   readonly plan: BlockPlan;
-  readonly layout: ShardLayout | undefined;
+  /** The shape of inner chunks of the target, or of chunks without shards. */
   readonly chunkShape: readonly number[];
   readonly memory: number;
+  /** The number of blocks that are recoded at the same time. */
+  readonly concurrency: number;
   readonly threads: Threads | undefined;
+}
+
+/** A block that is recoded, with the stored chunks of the target that it is a part of. */
+interface Block {
+  readonly box: Box;
+  /** By their coordinates, without those that are there already. */
+  readonly made: ReadonlyMap<string, MadeChunk>;
+}
+
+/** A chunk of the target that is made. */
+interface Target {
+  readonly sections: readonly Section[];
+  readonly made: MadeChunk;
+  /** The place in the index of its shard. */
+  readonly place: number;
 }
 
 /** One run over the blocks of an array. */
 export class RecodeRun {
   readonly #context: RunContext;
   readonly #sink: RecodeSink;
-  readonly #reading: MemoryLimit;
+  readonly #source: ChunkSource;
+  readonly #target: TargetChunks;
+  /** The length of a dimension that elements of several numbers add to all shapes. */
+  readonly #numbers: readonly number[];
+  readonly #storing: MemoryLimit;
   /** Memory of blocks, to be used again. */
   readonly #spare: ArrayBufferLike[] = [];
-  readonly #target: TargetChunks;
 
   constructor(context: RunContext, sink: RecodeSink) {
+    const { way, plan, memory } = context;
     this.#context = context;
     this.#sink = sink;
-    const { memory, plan, threads } = context;
-    this.#reading = new MemoryLimit(memory / 8, (threads?.count ?? 0) + 1);
+    this.#numbers = way.kind === "elements" && way.form.count > 1
+      ? [way.form.count]
+      : [];
+    this.#source = this.#createSource();
     const areShardsLong = plan.groupBytes > memory / 4;
     this.#target = new TargetChunks({ ...context, areShardsLong }, sink);
+    this.#storing = new MemoryLimit(0, sink.concurrency);
   }
 
   /**
-   * The blocks of groups, one group after another.
+   * Makes the chunks of the target in groups of blocks.
    *
-   * @param groups The elements of blocks whose chunks fill whole stored chunks of the target.
+   * @param groups Elements that fill whole stored chunks of the target.
    */
-  async *blocksOf(
+  async run(
     groups: Iterable<Box>,
     signal: AbortSignal | undefined,
-  ): AsyncGenerator<Block> {
-    const { plan } = this.#context;
-    const failing = signal ?? new AbortController().signal;
-    for (const box of groups) {
-      await this.#sink.before(failing);
-      const objects = rangeOf(box, this.#objectShape);
-      const made = await this.#target.begin(objects, failing);
-      if (made.every((object) => object === undefined)) continue;
-      const range = rangeOf(box, plan.blockShape);
-      for (const coordinates of coordinatesIn(range)) {
-        const start = coordinates.map((c, i) => c * plan.blockShape[i]!);
-        const stop = start.map((n, i) =>
-          Math.min(n + plan.blockShape[i]!, box.stop[i]!)
-        );
-        yield { box: { start, stop }, objects, made };
-      }
+  ): Promise<void> {
+    try {
+      await runConcurrently(
+        this.#blocksOf(groups, signal ?? new AbortController().signal),
+        this.#context.concurrency,
+        (block, signal) => this.#recode(block, signal),
+        signal,
+      );
+    } catch (error) {
+      await this.#target.abort(error);
+      throw error;
     }
   }
 
-  get #objectShape(): readonly number[] {
-    return this.#context.planned.target.chunkShape;
+  async *#blocksOf(
+    groups: Iterable<Box>,
+    signal: AbortSignal,
+  ): AsyncGenerator<Block> {
+    const { blockShape } = this.#context.plan;
+    const { chunkShape } = this.#context.planned.target;
+    for (const group of groups) {
+      await this.#sink.before(signal);
+      const stored = Array.from(sectionsIn(group, chunkShape), chunkOf);
+      const made = await this.#target.begin(stored, signal);
+      if (made.size === 0) continue;
+      for (const box of sectionsIn(group, blockShape)) yield { box, made };
+    }
   }
 
   /** Reads a block, makes the chunks of the target in it, and stores those that are complete. */
-  async recode(block: Block, signal: AbortSignal): Promise<void> {
+  async #recode(block: Block, signal: AbortSignal): Promise<void> {
     const targets = this.#targetsIn(block);
     if (targets.length === 0) return;
     const { way } = this.#context;
     if (way.kind === "elements" && !way.isSameShape) {
-      await this.#recodeElements(block, targets, way, signal);
+      await this.#divide(block, targets, way, signal);
     } else {
-      await this.#recodeChunks(block, targets, way, signal);
+      await this.#recodeEach(block, targets, signal);
     }
+  }
+
+  /** The chunks of the target in a block that are to be made. */
+  #targetsIn({ box, made }: Block): Target[] {
+    const { chunkShape, planned: { target } } = this.#context;
+    const { layout } = this.#target;
+    const targets: Target[] = [];
+    for (
+      const stored of sectionsIn(
+        this.#withNumbers(box),
+        this.#shapeOf(target.chunkShape),
+      )
+    ) {
+      const chunk = made.get(String(this.#at(stored)));
+      if (chunk === undefined) continue;
+      for (const sections of sectionsIn(stored, this.#shapeOf(chunkShape))) {
+        const place = layout === undefined ? 0 : placeInShard(
+          this.#at(sections).map((c, i) => c % layout.chunksPerShard[i]!),
+          layout,
+        );
+        targets.push({ sections, made: chunk, place });
+      }
+    }
+    return targets;
   }
 
   /**
    * Takes a chunk that was made, and stores the stored chunk that is complete by it.
    *
    * @param bytes `undefined` if the chunk is left out.
-   * @param storing Limits how many are stored at the same time.
    */
   async #take(
     { made, place }: Target,
     bytes: Uint8Array | undefined,
-    storing: MemoryLimit,
     signal: AbortSignal,
   ): Promise<void> {
     if (bytes !== undefined) await this.#target.add(made, place, bytes);
     if (--made.left > 0) return;
-    const leave = await storing.enter(1);
+    const leave = await this.#storing.enter(1);
     try {
       signal.throwIfAborted();
       await this.#target.finish(made, signal);
@@ -147,377 +178,212 @@ export class RecodeRun {
     }
   }
 
-  /** The chunks of the target in a block that are to be made. */
-  #targetsIn({ box, objects, made }: Block): Target[] {
-    const { chunkShape, layout } = this.#context;
-    const targets: Target[] = [];
-    for (const coordinates of coordinatesIn(rangeOf(box, chunkShape))) {
-      const at = layout === undefined
-        ? coordinates
-        : coordinates.map((c, i) => Math.floor(c / layout.chunksPerShard[i]!));
-      const chunk = made[placeIn(objects, at)];
-      if (chunk === undefined) continue;
-      const place = layout === undefined ? 0 : placeInShard(
-        coordinates.map((c, i) => c % layout.chunksPerShard[i]!),
-        layout,
-      );
-      targets.push({ coordinates, made: chunk, place });
-    }
-    return targets;
-  }
-
-  async #recodeElements(
-    { box, objects, made }: Block,
+  /** Decodes a block, and divides its elements into other chunks. */
+  async #divide(
+    { box }: Block,
     targets: readonly Target[],
     way: ElementsWay,
     signal: AbortSignal,
   ): Promise<void> {
-    const { source, chunkShape, threads } = this.#context;
-    const { form, fill, decoder, encoder } = way;
-    const isNeeded = made.includes(undefined)
-      ? this.#neededBy(objects, made)
-      : () => true;
-    const present: (readonly number[])[] = [];
-    const absent: (readonly number[])[] = [];
-    let memory: BlockMemory | undefined;
-    const elements = () =>
-      memory ??= new BlockMemory(box, form, this.#allocate(box, way));
-    await this.#readAll(box, isNeeded, decoder.chunkBytes, signal, {
-      absent: (coordinates) => absent.push(coordinates),
-      found: async (chunks) => {
-        const found = chunks.map(({ coordinates, bytes, rows }) => {
-          present.push(coordinates);
-          return {
-            bytes,
-            rows,
-            block: elements().blockOf(coordinates, source.encoding.chunkShape),
-            ...source.nameOf(coordinates),
-            read: () => source.readOne(coordinates),
-          } satisfies StoredChunk;
-        });
-        for (const chunk of await decoder.decode(found, { threads, signal })) {
-          // A thread may have taken the memory.
-          const { read, what, key } = chunk as StoredChunk;
-          const bytes = await read();
-          if (bytes === undefined) throw changedError({ key });
-          await decoder.decodeNamed({ ...chunk, bytes }, { what, key });
-        }
-      },
+    const { chunkShape, threads } = this.#context;
+    const { fill, decoder, encoder } = way;
+    const runs = this.#withNumbers(box);
+    const to = {
+      bytes: this.#allocate(box, way),
+      offset: 0,
+      strides: stridesInOrder(
+        runs.map(({ start, stop }) => stop - start),
+        "C",
+      ),
+    };
+    let hasElements = false;
+    const array: BlockArray<ChunkSource> = {
+      chunks: this.#source,
+      codecs: decoder,
+      fill,
+    };
+    await readBlock(array, runs, to, {
+      ...this.#readOptions(signal),
+      onChunk: (_, isPresent) => hasElements ||= isPresent,
     });
-    // Without memory, no chunk of the source is there.
-    const breaks = new Breaks(signal);
-    for (const coordinates of memory === undefined ? [] : absent) {
-      if (breaks.isDue()) await breaks.take();
-      if (fill === undefined) throw this.#unknownFill(coordinates);
-      const to = elements().blockOf(coordinates, source.encoding.chunkShape);
-      repeatElement(to, fill, to.counts, form.size / form.count);
-    }
-    const wanted = memory === undefined
-      ? []
-      : absent.length === 0
-      ? targets
-      : this.#targetsWith(present, targets);
-    const blocks = wanted.map(({ coordinates }) =>
-      elements().blockOf(coordinates, chunkShape)
-    );
+    const blocks = hasElements
+      ? targets.map(({ sections }) =>
+        blockOf(sections, this.#shapeOf(chunkShape), to)
+      )
+      : [];
     const encoded = await encoder.encode(blocks, {
       threads,
       signal,
       fill,
       leavesOut: true,
     });
-    const chunks = new Map(wanted.map((target, i) => [target, encoded[i]]));
     // After a failure, threads may still work on the memory.
-    if (memory !== undefined) this.#spare.push(elements().bytes.buffer);
-    const { concurrency } = this.#sink;
-    const storing = new MemoryLimit(0, concurrency);
+    this.#spare.push(to.bytes.buffer);
     await runConcurrently(
-      targets,
-      concurrency,
-      (target, signal) =>
-        this.#take(target, chunks.get(target), storing, signal),
+      targets.entries(),
+      this.#sink.concurrency,
+      ([i, target], signal) => this.#take(target, encoded[i], signal),
       signal,
     );
   }
 
   /** Makes each chunk of one of the source: as it is encoded, or by other codecs. */
-  async #recodeChunks(
-    { box, objects, made }: Block,
+  async #recodeEach(
+    { box }: Block,
     targets: readonly Target[],
-    way: Way,
     signal: AbortSignal,
   ): Promise<void> {
-    const { source } = this.#context;
-    const storing = new MemoryLimit(0, this.#sink.concurrency);
-    const byPlace = new Map(targets.map((target) => [
-      String(target.coordinates),
+    const { plan, way } = this.#context;
+    const byChunk = new Map(targets.map((target) => [
+      String(chunkOf(target.sections)),
       target,
     ]));
-    const take = (
-      { coordinates }: SourceChunk,
-      bytes: Uint8Array | undefined,
-      signal: AbortSignal,
-    ) => {
-      const name = String(coordinates);
-      const target = byPlace.get(name)!;
-      byPlace.delete(name);
-      return this.#take(target, bytes, storing, signal);
-    };
-    const hasChecksum = source.encoding.codecs.at(-1)?.name === "crc32c";
     const chunkBytes = way.kind === "elements"
       ? way.decoder.chunkBytes
-      : this.#context.plan.blockBytes / targets.length;
-    await this.#readAll(
-      box,
-      this.#neededBy(objects, made),
-      chunkBytes,
-      signal,
-      {
-        absent() {},
-        found: async (chunks) => {
-          if (way.kind === "elements") {
-            const encoded = await this.#recodeTogether(chunks, way, signal);
-            for (const [i, chunk] of chunks.entries()) {
-              await take(chunk, encoded[i], signal);
-            }
-            return;
+      : plan.blockBytes / targets.length;
+    await readChunks(this.#source, this.#withNumbers(box), chunkBytes, {
+      absent() {},
+      found: async (chunks, signal) => {
+        const wanted = chunks.flatMap((chunk) => {
+          const name = String(chunkOf(chunk.sections));
+          const target = byChunk.get(name);
+          byChunk.delete(name);
+          return target === undefined ? [] : [{ ...chunk, target }];
+        });
+        if (way.kind === "elements") {
+          const encoded = await this.#recodeTogether(wanted, way, signal);
+          for (const [i, { target }] of wanted.entries()) {
+            await this.#take(target, encoded[i], signal);
           }
-          for (const chunk of chunks) {
-            signal.throwIfAborted();
-            const { coordinates, bytes } = chunk;
-            const { what, key } = source.nameOf(coordinates);
-            let encoded = bytes;
-            if (way.kind === "payload") {
-              encoded = await way.codecs.recode(bytes, what, key);
-            } else if (hasChecksum) verifyChecksum(bytes, () => what, key);
-            // A part of other memory would keep all of it.
-            await take(chunk, ownBytes(encoded), signal);
-          }
-        },
+          return;
+        }
+        for (const { target, sections, bytes } of wanted) {
+          signal.throwIfAborted();
+          const encoded = await this.#recodeBytes(bytes, sections, way);
+          await this.#take(target, encoded, signal);
+        }
       },
-    );
-    for (const target of byPlace.values()) {
-      await this.#take(target, undefined, storing, signal);
+    }, this.#readOptions(signal));
+    for (const target of byChunk.values()) {
+      await this.#take(target, undefined, signal);
     }
   }
 
   /** Decodes chunks, and encodes each of them again. */
   async #recodeTogether(
-    chunks: readonly SourceChunk[],
-    way: ElementsWay,
+    chunks: readonly FoundChunk[],
+    { fill, decoder, encoder }: ElementsWay,
     signal: AbortSignal,
   ): Promise<(Uint8Array | undefined)[]> {
-    const { source, chunkShape, planned, threads } = this.#context;
-    const { form, fill, decoder, encoder } = way;
-    const { shape } = planned.target.metadata;
-    const encoded = chunks.map(({ coordinates, bytes, rows }) => {
-      const start = coordinates.map((c, i) => c * chunkShape[i]!);
-      const stop = start.map((n, i) => Math.min(n + chunkShape[i]!, shape[i]!));
-      const elements = new BlockMemory({ start, stop }, form, new Uint8Array());
+    const source = this.#source;
+    const stored = chunks.map(({ sections, bytes, rows }) => {
+      const coordinates = chunkOf(sections);
+      const own = sections.map((section) => ({ ...section, first: 0 }));
+      const counts = own.map(({ count }) => count);
+      const strides = stridesInOrder(counts, "C");
+      const nowhere = { bytes: new Uint8Array(), offset: 0, strides };
       return {
-        bytes,
-        rows,
-        block: elements.blockOf(coordinates, chunkShape),
-        ...source.nameOf(coordinates),
-        read: () => source.readOne(coordinates),
+        ...{ bytes, rows, ...source.nameOf(coordinates) },
+        block: blockOf(own, source.chunkShape, nowhere),
+        read: async () =>
+          (await source.read([coordinates], { signal })).flat()[0]?.bytes,
       };
     });
-    return await decoder.recode(encoded, encoder, fill, { threads, signal });
+    const { threads } = this.#context;
+    return await decoder.recode(stored, encoder, fill, { threads, signal });
   }
 
-  /** Returns a function that tells whether a chunk of the source is needed for chunks that are made. */
-  #neededBy(
-    objects: GridRange,
-    made: readonly (MadeChunk | undefined)[],
-  ): (coordinates: readonly number[]) => boolean {
-    const { encoding } = this.#context.source;
-    const lengths = this.#objectShape;
-    return (coordinates) => {
-      const start = coordinates.map((c, i) =>
-        Math.max(c * encoding.chunkShape[i]!, objects.first[i]! * lengths[i]!)
-      );
-      const stop = coordinates.map((c, i) =>
-        Math.min(
-          (c + 1) * encoding.chunkShape[i]!,
-          (objects.first[i]! + objects.counts[i]!) * lengths[i]!,
-        )
-      );
-      for (const at of coordinatesIn(rangeOf({ start, stop }, lengths))) {
-        if (made[placeIn(objects, at)] !== undefined) return true;
-      }
-      return false;
+  /** Encodes a chunk anew whose elements are not looked at. */
+  async #recodeBytes(
+    bytes: Uint8Array,
+    sections: readonly Section[],
+    way: Exclude<Way, ElementsWay>,
+  ): Promise<Uint8Array> {
+    const { what, key } = this.#source.nameOf(chunkOf(sections));
+    if (way.kind === "payload") {
+      return await way.codecs.recode(bytes, what, key);
+    }
+    if (way.hasChecksum) verifyChecksum(bytes, () => what, key);
+    // A part of other memory would keep all of it.
+    return ownBytes(bytes);
+  }
+
+  #readOptions(signal: AbortSignal) {
+    const { planned: { stored }, threads, memory, concurrency } = this.#context;
+    return {
+      ...{ threads, signal, memory: memory / 4 / concurrency },
+      mayHave: (chunk: readonly number[]) =>
+        stored.has(chunk.slice(0, stored.gridShape.length)),
     };
   }
 
-  /** Reads the chunks of the source that have elements of a box, close ones together. */
-  async #readAll(
-    box: Box,
-    isNeeded: (coordinates: readonly number[]) => boolean,
-    chunkBytes: number,
-    signal: AbortSignal,
-    { absent, found }: {
-      absent(coordinates: readonly number[]): void;
-      found(chunks: readonly SourceChunk[]): Promise<void>;
-    },
-  ): Promise<void> {
-    const { source } = this.#context;
-    const batches = this.#batchesOf(box, isNeeded, chunkBytes, absent, signal);
-    await runConcurrently(batches, READS, async (batch, signal) => {
-      const leave = await this.#reading.enter(batch.length * chunkBytes);
-      try {
-        signal.throwIfAborted();
-        const reads = await source.read(batch, { signal });
-        const missing = new Set(batch);
-        for (const { coordinates } of reads.flat()) {
-          missing.delete(coordinates);
-        }
-        for (const coordinates of missing) absent(coordinates);
-        const tasks = reads.map((chunks) =>
-          chunks.length === 0 ? undefined : found(chunks)
-        );
-        for (const result of await Promise.allSettled(tasks)) {
-          if (result.status === "rejected") throw result.reason;
-        }
-      } finally {
-        leave();
-      }
-    }, signal);
-  }
-
-  /** The chunks of the source that have elements of a box, by the calls that read them. */
-  async *#batchesOf(
-    box: Box,
-    isNeeded: (coordinates: readonly number[]) => boolean,
-    chunkBytes: number,
-    absent: (coordinates: readonly number[]) => void,
-    signal: AbortSignal,
-  ): AsyncGenerator<(readonly number[])[]> {
-    const { source } = this.#context;
-    const { chunkShape, objectShape, isSharded } = source.encoding;
-    const size = Math.max(
-      1,
-      Math.floor((isSharded ? READ_BYTES : FILES_BYTES) / chunkBytes),
+  /** The encoded chunks of the source, with a last dimension for elements of several numbers. */
+  #createSource(): ChunkSource {
+    const { planned: { source, path, stored }, source: place } = this.#context;
+    const array = parsedArrayOf(source);
+    const { isSharded } = sourceEncodingOf(source.metadata);
+    const chunks = new EncodedChunks(
+      backendOf(place.store),
+      rootIn(place, path),
+      array,
+      isSharded ? innermostChunks(array) : wholeChunks(array),
     );
-    const breaks = new Breaks(signal);
-    let batch: (readonly number[])[] = [];
-    for (const object of coordinatesIn(rangeOf(box, objectShape))) {
-      const mayHave = source.mayHave(object);
-      const start = object.map((c, i) =>
-        Math.max(c * objectShape[i]!, box.start[i]!)
-      );
-      const stop = object.map((c, i) =>
-        Math.min((c + 1) * objectShape[i]!, box.stop[i]!)
-      );
-      for (const chunk of coordinatesIn(rangeOf({ start, stop }, chunkShape))) {
-        if (breaks.isDue()) await breaks.take();
-        if (!isNeeded(chunk)) continue;
-        if (!mayHave) {
-          absent(chunk);
-          continue;
-        }
-        batch.push(chunk);
-        if (batch.length < size) continue;
-        yield batch;
-        batch = [];
-      }
-      if (isSharded && batch.length > 0) {
-        yield batch;
-        batch = [];
-      }
-    }
-    if (batch.length > 0) yield batch;
+    const rank = array.shape.length;
+    const isThere = !isSharded && stored.isListed && stored.isExact;
+    return {
+      chunkShape: this.#shapeOf(chunks.chunkShape),
+      storedShape: this.#shapeOf(chunks.storedShape),
+      isSharded,
+      async read(coordinates, options) {
+        const inArray = coordinates.map((each) => each.slice(0, rank));
+        const reads = await chunks.read(inArray, options);
+        const absent = isThere ? reads.findIndex(({ length }) => !length) : -1;
+        if (absent >= 0) throw changedError(chunks.nameOf(inArray[absent]!));
+        return reads;
+      },
+      nameOf: (coordinates) => chunks.nameOf(coordinates.slice(0, rank)),
+    };
   }
 
-  /** The chunks of the target that have elements of chunks of the source. */
-  #targetsWith(
-    present: readonly (readonly number[])[],
-    targets: readonly Target[],
-  ): Target[] {
-    const { source, chunkShape } = this.#context;
-    const lengths = source.encoding.chunkShape;
-    const found = new Set<string>();
-    for (const coordinates of present) {
-      const start = coordinates.map((c, i) => c * lengths[i]!);
-      const stop = start.map((n, i) => n + lengths[i]!);
-      const range = rangeOf({ start, stop }, chunkShape);
-      for (const chunk of coordinatesIn(range)) found.add(String(chunk));
-    }
-    return targets.filter(({ coordinates }) => found.has(String(coordinates)));
+  #shapeOf(shape: readonly number[]): readonly number[] {
+    return [...shape, ...this.#numbers];
   }
 
-  #unknownFill(coordinates: readonly number[]): TypeError {
-    const { planned, source } = this.#context;
-    const { fill_value, data_type } = planned.source.metadata;
-    return new TypeError(
-      `Cannot recode: ${
-        source.nameOf(coordinates).what
-      } is absent, and the fill value ${
-        describe(fill_value)
-      } of the data type ${describeType(data_type)} is not understood`,
+  #withNumbers(box: Box): Box {
+    const numbers = this.#numbers.map((stop) => ({ start: 0, stop, step: 1 }));
+    return [
+      ...box.map(({ start, stop, step }) => ({ start, stop, step })),
+      ...numbers,
+    ];
+  }
+
+  /** The coordinates of the chunk that sections lie in, in the array. */
+  #at(sections: readonly Section[]): number[] {
+    return chunkOf(sections).slice(0, sections.length - this.#numbers.length);
+  }
+
+  /** Returns memory of zeros for the elements of a block: shared memory if threads work on it. */
+  #allocate(box: Box, way: ElementsWay): Uint8Array {
+    const length = box.reduce(
+      (n, { start, stop }) => n * (stop - start),
+      way.form.size,
     );
-  }
-
-  /** Returns memory for the elements of a block: shared memory if threads work on it. */
-  #allocate(
-    { start, stop }: Box,
-    way: ElementsWay,
-  ): Uint8Array {
-    const { size } = way.form;
-    const length = stop.reduce((n, end, i) => n * (end - start[i]!), size);
-    const place = this.#spare.findIndex(({ byteLength }) =>
+    const spare = this.#spare.findIndex(({ byteLength }) =>
       byteLength >= length
     );
-    if (place >= 0) {
-      return new Uint8Array(this.#spare.splice(place, 1)[0]!, 0, length);
+    if (spare >= 0) {
+      return new Uint8Array(this.#spare.splice(spare, 1)[0]!, 0, length)
+        .fill(0);
     }
+    const { plan, threads } = this.#context;
     const isShared = typeof SharedArrayBuffer === "function" &&
-      isThreaded(way, this.#context.threads);
+      isThreaded(way, threads);
     // Of the length of most blocks, so that it fits again.
-    const capacity = Math.max(length, this.#context.plan.blockBytes);
+    const capacity = Math.max(length, plan.blockBytes);
     return new Uint8Array(
       isShared ? new SharedArrayBuffer(capacity) : new ArrayBuffer(capacity),
       0,
       length,
     );
-  }
-
-  /** Gives up shards that are only stored in part. */
-  async abort(reason: unknown): Promise<void> {
-    await this.#target.abort(reason);
-  }
-}
-
-/** A chunk of the target that is made. */
-interface Target {
-  readonly coordinates: readonly number[];
-  readonly made: MadeChunk;
-  readonly place: number;
-}
-
-/** Interrupts a long loop now and then, so that timers, messages and the signal are heard. */
-class Breaks {
-  readonly #signal: AbortSignal;
-  #latest = performance.now();
-  #steps = 0;
-
-  constructor(signal: AbortSignal) {
-    this.#signal = signal;
-  }
-
-  /** Counts a step of the loop. Returns whether the loop is to be interrupted. */
-  isDue(): boolean {
-    return ++this.#steps % CHUNKS_PER_LOOK === 0 &&
-      performance.now() - this.#latest > MOST_HELD_UP;
-  }
-
-  /**
-   * Lets other work go on.
-   *
-   * @throws The reason of the signal, if it is aborted.
-   */
-  async take(): Promise<void> {
-    await nextTurn();
-    this.#signal.throwIfAborted();
-    this.#latest = performance.now();
   }
 }

@@ -21,7 +21,7 @@ export type Way =
   /** Chunks of the same shape get other codecs from bytes to bytes; their elements may be of any length. */
   | { readonly kind: "payload"; readonly codecs: PayloadCodecs }
   /** Chunks stay as they are encoded, in other shards. */
-  | { readonly kind: "regroup" };
+  | { readonly kind: "regroup"; readonly hasChecksum: boolean };
 
 /** Elements are decoded, divided anew and encoded. */
 export interface ElementsWay {
@@ -66,7 +66,10 @@ export async function findWay(
   const [before, after] = [from, to].map(({ codecs }) =>
     codecs.map(writtenOut)
   );
-  if (isSameShape && isSameJson(before, after)) return { kind: "regroup" };
+  if (isSameShape && isSameJson(before, after)) {
+    const hasChecksum = from.codecs.at(-1)?.name === "crc32c";
+    return { kind: "regroup", hasChecksum };
+  }
   const form = elementForm(source.data_type);
   if (form === undefined) {
     const payload = isSameShape &&

@@ -1,5 +1,4 @@
 import type { Share } from "../../arrays/mod.ts";
-import type { Store } from "../../stores/mod.ts";
 import { processorCount, withThreads } from "../../threads/mod.ts";
 import type {
   ConvertOptions,
@@ -21,12 +20,10 @@ export class Recodings {
   readonly #threads: ConvertOptions["threads"];
   readonly #settings: RecodeSettings;
 
-  /** @param target The store of the target. */
-  constructor(target: Store, { threads, memory, codecs }: ConvertOptions) {
+  constructor({ threads, memory, codecs }: ConvertOptions) {
     this.#threads = threads;
     const count = typeof threads === "object" ? threads.size : threads;
     this.#settings = {
-      target,
       codecs,
       memory,
       threads: count ?? processorCount(),
@@ -47,7 +44,7 @@ export class Recodings {
     );
   }
 
-  /** Takes the chunks of the source that a listing has found, and the share of the work. */
+  /** Takes the share of the work, once the stored chunks of the source are listed. */
   begin(share: Share | undefined): void {
     for (const array of this.#arrays) array.begin(share);
   }

@@ -7,16 +7,15 @@ import { isDamage, UnfinishedWriteError } from "../../errors/mod.ts";
 import { mapConcurrently } from "../../runtime/mod.ts";
 import {
   encodeShard,
+  encodeShardIndex,
+  type Extent,
   type ShardContainer,
   type ShardLayout,
 } from "../../shards/mod.ts";
-import type { Store } from "../../stores/mod.ts";
 import type { Threads } from "../../threads/mod.ts";
 import type { PlannedArray } from "../convert/convert_plan.ts";
 import type { Copied, CopySettings } from "../convert/copy_values.ts";
-import { coordinatesIn, type GridRange } from "../../blocks/mod.ts";
 import { isThreaded, type Way } from "./recode_way.ts";
-import { ShardStream } from "./shard_stream.ts";
 
 /** The length of inner chunks from which their memory is freed at once. */
 const LEAST_TO_FREE = 128 * 1024;
@@ -47,9 +46,6 @@ export interface MadeChunk {
 /** What {@linkcode TargetChunks} needs to know about an array. */
 export interface TargetContext {
   readonly planned: PlannedArray;
-  /** The store of the target. */
-  readonly store: Store;
-  readonly layout: ShardLayout | undefined;
   /** The shape of inner chunks, or of chunks without shards. */
   readonly chunkShape: readonly number[];
   /** Whether shards of one group take too much memory to be assembled there. */
@@ -60,6 +56,8 @@ export interface TargetContext {
 
 /** Assembles the stored chunks of the target, and stores those that are complete. */
 export class TargetChunks {
+  /** The layout of shards; `undefined` without shards. */
+  readonly layout: ShardLayout | undefined;
   readonly #context: TargetContext;
   readonly #sink: RecodeSink;
   /** Shards that are being stored. */
@@ -73,10 +71,12 @@ export class TargetChunks {
     this.#context = context;
     this.#sink = sink;
     const { target, containerOf } = context.planned;
+    const { chunk: { shard }, parts } = parsedArrayOf(target);
+    this.layout = shard?.before.length === 0 ? shard.layout : undefined;
     this.#containerOf = containerOf;
-    this.#headSize = context.layout === undefined
+    this.#headSize = this.layout === undefined
       ? 0
-      : unsizedPart(parsedArrayOf(target).parts)?.offset ?? 0;
+      : unsizedPart(parts)?.offset ?? 0;
   }
 
   get #setOptions(): SetChunkOptions {
@@ -85,25 +85,24 @@ export class TargetChunks {
     return { exclusive, otherBytes: exclusive ? "replace" : "refuse" };
   }
 
-  /** Finds the stored chunks of a range that are to be made; `undefined` for those that are there already. */
+  /** Returns those of some stored chunks that are to be made, by their coordinates: not those that are there already. */
   async begin(
-    range: GridRange,
+    all: readonly (readonly number[])[],
     signal: AbortSignal,
-  ): Promise<(MadeChunk | undefined)[]> {
+  ): Promise<Map<string, MadeChunk>> {
     const { skipsStored, concurrency } = this.#sink;
-    const all = Array.from(coordinatesIn(range));
-    if (!skipsStored) return all.map((each) => this.#chunkAt(each));
-    return await mapConcurrently(all, concurrency, async (coordinates) => {
-      if (!await this.#isStored(coordinates, signal)) {
-        return this.#chunkAt(coordinates);
-      }
-      this.#sink.done({ outcome: "skipped", bytes: 0 });
-      return undefined;
+    const made = new Map<string, MadeChunk>();
+    await mapConcurrently(all, concurrency, async (coordinates) => {
+      if (!skipsStored || !await this.#isStored(coordinates, signal)) {
+        made.set(String(coordinates), this.#chunkAt(coordinates));
+      } else this.#sink.done({ outcome: "skipped", bytes: 0 });
     }, signal);
+    return made;
   }
 
   #chunkAt(coordinates: readonly number[]): MadeChunk {
-    const { areShardsLong, layout, chunkShape, planned } = this.#context;
+    const { areShardsLong, chunkShape, planned } = this.#context;
+    const { layout } = this;
     const { shape } = planned.target.metadata;
     const lengths = planned.target.chunkShape;
     const left = coordinates.reduce((count, c, i) => {
@@ -159,7 +158,7 @@ export class TargetChunks {
     if (made.stream === undefined) {
       const { target } = this.#context.planned;
       made.stream = new ShardStream(
-        this.#context.layout!,
+        this.layout!,
         this.#headSize,
         (stream) => target.set(made.coordinates, stream, this.#setOptions),
       );
@@ -194,7 +193,7 @@ export class TargetChunks {
   }
 
   #encode({ coordinates, chunks }: MadeChunk): Uint8Array {
-    const { layout } = this.#context;
+    const { layout } = this;
     const [chunk] = chunks;
     if (layout === undefined) {
       chunks.length = 0;
@@ -229,5 +228,79 @@ export class TargetChunks {
   /** Gives up shards that are only stored in part. */
   async abort(reason: unknown): Promise<void> {
     for (const { stream } of this.#streamed) await stream?.abort(reason);
+  }
+}
+
+/**
+ * A shard that is stored while its inner chunks are made, in the order in which they come, so
+ * that memory holds none of them. The index follows them.
+ */
+class ShardStream {
+  readonly #layout: ShardLayout;
+  readonly #index: (Extent | undefined)[];
+  readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
+  readonly #stored: Promise<void>;
+  #offset: number;
+  /** Chunks of several blocks come at the same time. */
+  #latest: Promise<void> = Promise.resolve();
+
+  /**
+   * @param headSize The number of bytes of the head parts, which are zeros.
+   * @param store Stores the bytes of the stream.
+   */
+  constructor(
+    layout: ShardLayout,
+    headSize: number,
+    store: (bytes: ReadableStream<Uint8Array>) => Promise<void>,
+  ) {
+    this.#layout = layout;
+    const count = layout.chunksPerShard.reduce((n, length) => n * length, 1);
+    this.#index = new Array(count).fill(undefined);
+    const { readable, writable } = new TransformStream<
+      Uint8Array,
+      Uint8Array
+    >();
+    this.#writer = writable.getWriter();
+    this.#writer.closed.catch(() => {});
+    this.#offset = headSize;
+    this.#stored = store(readable);
+    this.#stored.catch((error) => this.#writer.abort(error).catch(() => {}));
+    if (headSize > 0) this.#write(new Uint8Array(headSize));
+  }
+
+  /** The number of bytes until now. */
+  get length(): number {
+    return this.#offset;
+  }
+
+  /** Adds an inner chunk, and waits until the store has taken it. */
+  async add(place: number, chunk: Uint8Array): Promise<void> {
+    this.#index[place] = { offset: this.#offset, length: chunk.length };
+    this.#offset += chunk.length;
+    await this.#write(chunk);
+  }
+
+  /** Adds the index, and waits until the shard is stored. */
+  async finish(): Promise<void> {
+    const index = encodeShardIndex(this.#index, this.#layout);
+    this.#offset += index.length;
+    await this.#write(index);
+    await Promise.all([this.#writer.close().catch(() => {}), this.#stored]);
+  }
+
+  /** Gives the shard up: what was stored of it is removed. */
+  async abort(reason: unknown): Promise<void> {
+    await this.#writer.abort(reason).catch(() => {});
+    await this.#stored.catch(() => {});
+  }
+
+  #write(bytes: Uint8Array): Promise<void> {
+    const written = this.#latest.then(() => this.#writer.write(bytes));
+    this.#latest = written.catch(() => {});
+    // The store says what went wrong.
+    return written.catch(async (error) => {
+      await this.#stored;
+      throw error;
+    });
   }
 }
