@@ -17,15 +17,17 @@ type ListedKey =
 /** Distinguishes the chunks of an array from other keys below the array. */
 export class ArrayKeys {
   readonly array: ParsedArray;
+  /** The prefix of the array's keys, without a last `/`. */
+  readonly root: string;
   readonly #prefix: string;
   readonly #parts: ListedParts;
   readonly #suffixes: readonly string[];
   /** The key that was decoded last, since most keys are decoded several times in a row. */
   #latest: { key: StoreKey; coordinates: number[] | undefined } | undefined;
 
-  /** @param root The prefix of the array's keys, without a last `/`. */
   constructor(array: ParsedArray, root: string) {
     this.array = array;
+    this.root = root;
     this.#prefix = `${root}/`;
     const { parts } = array;
     this.#suffixes = parts.map(({ keySuffix }) => keySuffix);

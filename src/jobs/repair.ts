@@ -1,16 +1,21 @@
+import { parseArray } from "../arrays/mod.ts";
 import type { CodecRegistry } from "../codecs/mod.ts";
 import {
   BOOLEAN,
   checkOptions,
   FUNCTION,
+  MetadataError,
   objectRule,
   type OptionRules,
   SIGNAL,
 } from "../errors/mod.ts";
-import { changeZarrJson, parseExactZarrJson } from "../metadata/mod.ts";
+import {
+  changeZarrJson,
+  isArrayDocument,
+  parseExactZarrJson,
+} from "../metadata/mod.ts";
 import {
   assertWritable,
-  recover,
   type Recovery,
   type Store,
   type StoreOptions,
@@ -19,10 +24,13 @@ import {
 import { type ThreadPool, THREADS } from "../threads/mod.ts";
 import { CONCURRENCY } from "./convert/convert_options.ts";
 import {
+  ArrayKeys,
   documentKey,
+  type Node,
   type Place,
   placeOf,
   readNodes,
+  rootIn,
 } from "../hierarchy/mod.ts";
 import {
   consolidatedKey,
@@ -30,7 +38,12 @@ import {
   withFreshMetadata,
 } from "./verify/consolidated_metadata.ts";
 import { type Finding, MOST_FINDINGS, type Rule } from "./verify/findings.ts";
-import { unreadableJournals, verify } from "./verify/verify.ts";
+import {
+  canRecover,
+  recoverPlace,
+  unreadableJournals,
+  verify,
+} from "./verify/verify.ts";
 
 /**
  * Repairs an array, or a group with everything in it, as far as no guess is needed:
@@ -88,8 +101,8 @@ export async function repair(
   if (!dryRun) assertWritable(store, documentKey(place, ""));
   const storeOptions: StoreOptions = signal ? { signal } : {};
   // Fails before anything is changed if there is no node.
-  await readNodes(place, storeOptions, { onInvalid() {} });
-  const recovery = await recoverPlace(place, dryRun, storeOptions);
+  const nodes = await readNodes(place, storeOptions, { onInvalid() {} });
+  const recovery = await finishWrites(place, nodes, dryRun, storeOptions);
   const results = new Results(options);
   const willBeWhole = new Set<string>([
     ...recovery.written,
@@ -216,23 +229,35 @@ const NOTHING: Recovery = {
 };
 
 /** Finishes interrupted writes, in stores that can. */
-async function recoverPlace(
-  { store, root }: Place,
+async function finishWrites(
+  place: Place,
+  nodes: readonly Node[],
   dryRun: boolean,
   options: StoreOptions,
 ): Promise<Recovery> {
-  const canRecover =
-    typeof (store as { recover?: unknown }).recover === "function";
-  if (!canRecover) return NOTHING;
-  const recoverOptions = { path: root.slice(1), ...options };
+  if (!canRecover(place.store)) return NOTHING;
+  const arrays = arrayKeysOf(place, nodes);
   // The verification finds journals that cannot be read. All others are carried out.
-  const journals = await unreadableJournals({ store, root }, options);
+  const journals = await unreadableJournals(place, arrays, options);
   try {
-    return await recover(store, { ...recoverOptions, dryRun });
+    return await recoverPlace(place, arrays, { dryRun, ...options });
   } catch (error) {
     if (journals.length === 0) throw error;
     return NOTHING;
   }
+}
+
+/** The keys of the arrays whose metadata is valid. */
+function arrayKeysOf(place: Place, nodes: readonly Node[]): ArrayKeys[] {
+  return nodes.flatMap(({ path, document }) => {
+    if (!isArrayDocument(document)) return [];
+    try {
+      return [new ArrayKeys(parseArray(document), rootIn(place, path))];
+    } catch (error) {
+      if (error instanceof MetadataError) return [];
+      throw error;
+    }
+  });
 }
 
 /** Puts the documents of nodes into the consolidated metadata of their groups. */

@@ -49,7 +49,12 @@ export { backendOf } from "./foreign_store.ts";
 export type { HttpStoreOptions } from "./http/http_client.ts";
 export { HttpStore } from "./http/http_store.ts";
 export { MemoryPendingValues, MemoryStore } from "./memory_store.ts";
-export { recover, type RecoverOptions, type Recovery } from "./recover.ts";
+export {
+  mayBePart,
+  recover,
+  type RecoverOptions,
+  type Recovery,
+} from "./recover.ts";
 export type { S3Credentials, S3StoreOptions } from "./s3/bucket.ts";
 export { S3Store } from "./s3/s3_store.ts";
 export {

@@ -1,5 +1,6 @@
 import { describeStore } from "./describe_store.ts";
 import type { Store, StoreKey, StoreOptions } from "./store.ts";
+import { isMetadataKey } from "./store_key.ts";
 
 /**
  * A report of what {@linkcode recover} did.
@@ -44,6 +45,11 @@ export interface RecoverOptions extends StoreOptions {
    * with that of the chunk.
    */
   isPart?: (chunk: StoreKey, key: StoreKey) => boolean;
+}
+
+/** Whether a key may be that of a part of a chunk: a part key is the chunk key and a suffix. */
+export function mayBePart(chunk: StoreKey, key: StoreKey): boolean {
+  return key.startsWith(chunk) && !isMetadataKey(key);
 }
 
 /** A store that can finish the writes of killed programs. */

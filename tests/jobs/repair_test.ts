@@ -241,3 +241,30 @@ Deno.test("verify finds a journal that cannot be read, and repair says what to d
     assertEquals(await Deno.readFile(journal), record);
   });
 });
+
+for (const files of [["0", "00"], ["0", "0/zarr.json"], ["0.other"]]) {
+  Deno.test(`repair does not follow a planted journal of a folder that names ${files}`, async () => {
+    await inTempDir(async (folder) => {
+      const store = new FileSystemStore(folder);
+      await checksummed(store, SIZE);
+      const chunks = `${folder}/c/0`;
+      for (const name of files.filter((name) => name !== "0")) {
+        await Deno.mkdir(`${chunks}/other`, { recursive: true });
+        if (!name.includes("/")) {
+          await Deno.writeFile(`${chunks}/${name}`, new Uint8Array(1));
+        }
+      }
+      const record = encodeRecord({ action: "delete", chunk: "0", files });
+      await Deno.writeFile(`${chunks}/${await journalName("0")}`, record);
+      const before = await treeOf(folder);
+      const { unrepaired } = await repair(store);
+      assertEquals(
+        unrepaired.map(({ finding: { rule } }) => rule).includes(
+          "journal-unreadable",
+        ),
+        true,
+      );
+      assertEquals(await treeOf(folder), before);
+    });
+  });
+}

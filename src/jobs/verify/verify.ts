@@ -15,8 +15,11 @@ import {
 } from "../../metadata/mod.ts";
 import { rejectOnAbort, runConcurrently } from "../../runtime/mod.ts";
 import {
+  mayBePart,
   readSize,
   recover,
+  type RecoverOptions,
+  type Recovery,
   type Store,
   type StoreKey,
   type StoreOptions,
@@ -29,6 +32,7 @@ import {
   documentKey,
   keysLeftOut,
   listHierarchy,
+  MARKER,
   type Node,
   nodeChooser,
   pathIn,
@@ -158,7 +162,11 @@ export async function verify(
   const { arrays, otherValues } = await verifyNodes(place, findings, options);
   if (share === undefined || share.index === 0) {
     const { signal } = options;
-    const journals = await unreadableJournals(place, signal ? { signal } : {});
+    const journals = await unreadableJournals(
+      place,
+      arrays.map(({ keys }) => keys),
+      signal ? { signal } : {},
+    );
     for (const message of journals) {
       const key = documentKey(place, "");
       findings.add(finding("journal-unreadable", key, message));
@@ -186,14 +194,18 @@ export async function verify(
   };
 }
 
-/** The messages about journals at a place that cannot be read; none in stores without journals. */
+/**
+ * The messages about journals at a place that cannot be read, or that name other objects than
+ * those of their chunks; none in stores without journals.
+ */
 export async function unreadableJournals(
-  { store, root }: Place,
+  place: Place,
+  arrays: readonly ArrayKeys[],
   options: StoreOptions,
 ): Promise<string[]> {
-  if (typeof (store as { recover?: unknown }).recover !== "function") return [];
+  if (!canRecover(place.store)) return [];
   try {
-    await recover(store, { path: root.slice(1), dryRun: true, ...options });
+    await recoverPlace(place, arrays, { dryRun: true, ...options });
     return [];
   } catch (error) {
     options.signal?.throwIfAborted();
@@ -202,6 +214,49 @@ export async function unreadableJournals(
     if (messages.every((text) => text.includes("journal"))) return messages;
     throw error;
   }
+}
+
+/** Whether writes of killed programs are finished by `recover` in a store. */
+export function canRecover(store: Store): boolean {
+  return typeof (store as { recover?: unknown }).recover === "function";
+}
+
+/**
+ * Finishes interrupted writes. Journals that name other objects than those of their chunks are
+ * not followed, since they may have come with the files of somebody else. An unfinished
+ * conversion in place renames objects of chunks, so that they have names of either layout.
+ */
+export async function recoverPlace(
+  { store, root }: Place,
+  arrays: readonly ArrayKeys[],
+  options: RecoverOptions,
+): Promise<Recovery> {
+  const { signal } = options;
+  const converted: string[] = [];
+  for (const folder of foldersAround(arrays.map((keys) => keys.root))) {
+    const marker = `${folder}${MARKER}` as StoreKey;
+    const size = await readSize(store, marker, signal ? { signal } : {});
+    if (size !== undefined) converted.push(`${folder}/`);
+  }
+  const isPart = (chunk: StoreKey, key: StoreKey) => {
+    const array = arrays.find(({ root }) => chunk.startsWith(`${root}/`));
+    return array && !converted.some((folder) => chunk.startsWith(folder))
+      ? array.chunkOf(key) === chunk
+      : mayBePart(chunk, key);
+  };
+  return await recover(store, { path: root.slice(1), ...options, isPart });
+}
+
+/** Folders, and all folders around them. */
+function foldersAround(folders: readonly string[]): Set<string> {
+  const all = new Set([""]);
+  for (let folder of folders) {
+    while (!all.has(folder)) {
+      all.add(folder);
+      folder = folder.slice(0, folder.lastIndexOf("/"));
+    }
+  }
+  return all;
 }
 
 /** Verifies the documents, opens the arrays, and lists the store if it can. */

@@ -1,11 +1,6 @@
-import type { RecoverOptions, Recovery } from "../recover.ts";
+import { mayBePart, type RecoverOptions, type Recovery } from "../recover.ts";
 import type { StoreKey } from "../store.ts";
-import {
-  assertStoreKey,
-  isJournal,
-  isMetadataKey,
-  isTemporary,
-} from "../store_key.ts";
+import { assertStoreKey, isJournal, isTemporary } from "../store_key.ts";
 import {
   Journal,
   type JournalPlace,
@@ -22,7 +17,7 @@ export async function recoverFolder(
   context: Pick<JournalPlace, "system" | "isSynced"> & {
     readonly root: FileSystemRoot;
   },
-  { path = "", signal, dryRun = false, isPart = isBelow }: RecoverOptions,
+  { path = "", signal, dryRun = false, isPart = mayBePart }: RecoverOptions,
 ): Promise<Recovery> {
   const { root, system } = context;
   const names = path.replace(/^\/|\/$/g, "");
@@ -60,11 +55,6 @@ export async function recoverFolder(
     },
   }, signal);
   return { written: [...written], deleted: [...deleted], temporary };
-}
-
-/** Whether a key may be that of a part of a chunk: a part key is the chunk key and a suffix. */
-function isBelow(chunk: StoreKey, key: StoreKey): boolean {
-  return key.startsWith(chunk) && !isMetadataKey(key);
 }
 
 /** The number of temporary files that are held open at the same time. */

@@ -62,6 +62,15 @@ export function sourcesOf(record: JournalRecord): StoreKey[] {
   );
 }
 
+/** The keys of the objects that a record stores or removes. */
+export function targetsOf(record: JournalRecord): StoreKey[] {
+  if ("isIdle" in record) return [];
+  const objects = "removed" in record
+    ? record.removed
+    : [record.first, ...record.others];
+  return objects.map(({ key }) => key);
+}
+
 /** The version of the format. Version 2, in which no `base` is `null`, is read, too. */
 const VERSION = 3;
 

@@ -2,7 +2,7 @@ import { PendingWriteError } from "../../errors/mod.ts";
 import { decodeBase64 } from "../../runtime/mod.ts";
 import type { HttpClient } from "../http/http_client.ts";
 import { StatusError } from "../http/http_failures.ts";
-import type { RecoverOptions, Recovery } from "../recover.ts";
+import { mayBePart, type RecoverOptions, type Recovery } from "../recover.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
 import {
   isJournal,
@@ -18,6 +18,7 @@ import {
   parseRecord,
   type RemovalRecord,
   sourcesOf,
+  targetsOf,
   type WriteRecord,
 } from "./journal_record.ts";
 import {
@@ -85,17 +86,37 @@ export class Journal {
   readonly #requests: HttpClient;
   readonly #key: StoreKey;
   readonly #conditions: Conditions;
+  readonly #isPart: IsPart;
 
-  /** @param key The key of the journal, as `journalKey` returns it. */
-  constructor(requests: HttpClient, key: StoreKey, conditions: Conditions) {
+  /**
+   * @param key The key of the journal, as `journalKey` returns it.
+   * @param isPart Whether a key is that of an object of the chunk. Records with others are not
+   * carried out.
+   */
+  constructor(
+    requests: HttpClient,
+    key: StoreKey,
+    conditions: Conditions,
+    isPart: IsPart,
+  ) {
     this.#requests = requests;
     this.#key = key;
     this.#conditions = conditions;
+    this.#isPart = isPart;
+  }
+
+  async #find(options: StoreOptions): Promise<FoundJournal | undefined> {
+    return await findJournal(
+      this.#requests,
+      this.#key,
+      options,
+      this.#isPart,
+    );
   }
 
   /** Carries out the record of another program, if there is one. */
   async help(options: StoreOptions): Promise<void> {
-    const found = await findJournal(this.#requests, this.#key, options);
+    const found = await this.#find(options);
     if (isBusy(found)) await this.carryOut(found);
   }
 
@@ -145,7 +166,7 @@ export class Journal {
         throw new PendingWriteError(record.key, { cause });
       });
       if (stored) return stored;
-      const found = await findJournal(this.#requests, this.#key, {});
+      const found = await this.#find({});
       condition = found ? { "if-match": found.etag } : { "if-none-match": "*" };
       if (!isBusy(found)) continue;
       // The stored record is that of this call, if a response was lost.
@@ -259,7 +280,7 @@ export class Journal {
 
   /** Whether another program has finished a write, after which a further write may have begun. */
   async #isOver(generation: string): Promise<boolean> {
-    const found = await findJournal(this.#requests, this.#key, {});
+    const found = await this.#find({});
     return found?.record?.generation !== generation;
   }
 
@@ -294,7 +315,7 @@ export class Journal {
         other === spoilt ? kept : other
       );
       found = await this.#put({ ...record, others }, { "if-match": etag }) ??
-        await findJournal(requests, this.#key, {});
+        await this.#find({});
     } catch (error) {
       await sent.abort().catch(() => {});
       throw error;
@@ -370,23 +391,36 @@ export async function journalKey(key: StoreKey): Promise<StoreKey> {
   return `${folder}/${await journalName(name)}` as StoreKey;
 }
 
-/** Reads the journal under a key; `undefined` if there is none. */
+/** Whether a key is that of an object of a chunk. */
+type IsPart = (chunk: StoreKey, key: StoreKey) => boolean;
+
+/**
+ * Reads the journal under a key; `undefined` if there is none. A record that names other
+ * objects than those of its chunk, as it may have come with the objects of somebody else, is
+ * not understood.
+ */
 export async function findJournal(
   requests: HttpClient,
   key: StoreKey,
   options: StoreOptions,
+  isPart: IsPart,
 ): Promise<FoundJournal | undefined> {
   return await requests.send(key, options, [200], {}, async (response) => {
     const bytes = await response.bytesUpTo(Infinity);
     const etag = etagIn(response.headers, key);
-    return { etag, record: parseRecord(bytes!, key) };
+    const record = parseRecord(bytes!, key);
+    const isOwn = record !== undefined &&
+      await journalKey(record.key) === key &&
+      targetsOf(record).every((target) => isPart(record.key, target)) &&
+      sourcesOf(record).every((source) => isTemporary(splitPath(source).name));
+    return { etag, record: isOwn ? record : undefined };
   });
 }
 
 /** The error for a journal that cannot be understood. */
 export function unknownJournalError(key: StoreKey): Error {
   return new Error(
-    `Expected a journal of this version of the package at ${
+    `Expected a journal of this version of the package, which names objects of its chunk alone, at ${
       JSON.stringify(key)
     }, found another value: write the whole chunk, which replaces it, or remove it if no program writes the chunk`,
   );
@@ -434,7 +468,7 @@ const OLD = 24 * 60 * 60 * 1000;
 /** Carries out the journals in a bucket, as `recover` does. With `dryRun`, nothing is changed. */
 export async function recoverBucket(
   bucket: Bucket,
-  { path = "", dryRun = false, signal }: RecoverOptions,
+  { path = "", dryRun = false, signal, isPart = mayBePart }: RecoverOptions,
 ): Promise<Recovery> {
   const options = signal ? { signal } : {};
   const { objects } = bucket;
@@ -452,7 +486,7 @@ export async function recoverBucket(
     if (isTemporary(name) && !isJournal(name)) others.push(object);
     if (!isJournal(name)) continue;
     try {
-      const found = await findJournal(objects, key, options);
+      const found = await findJournal(objects, key, options, isPart);
       if (found && !found.record) throw unknownJournalError(key);
       if (!isBusy(found)) continue;
       const { record } = found;
@@ -461,7 +495,7 @@ export async function recoverBucket(
       if (dryRun) isDone = await isAsExpected(objects, record);
       else {
         conditions ??= await probeConditions(objects, options);
-        const journal = new Journal(objects, key, conditions);
+        const journal = new Journal(objects, key, conditions, isPart);
         ({ isDone } = await journal.carryOut(found));
       }
       // Else the chunk keeps its objects, or those of another program.

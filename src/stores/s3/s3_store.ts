@@ -11,7 +11,7 @@ import { inspectAsString } from "../describe_store.ts";
 import type { HttpClient } from "../http/http_client.ts";
 import { readSnapshot, readVersion } from "../http/http_snapshot.ts";
 import { KeyLocks } from "../locks.ts";
-import type { RecoverOptions, Recovery } from "../recover.ts";
+import { mayBePart, type RecoverOptions, type Recovery } from "../recover.ts";
 import type {
   ByteRange,
   StoreKey,
@@ -118,7 +118,7 @@ export class S3Store extends BaseWritableStore {
       ...options,
       isBeingWritten: async () => {
         const key = await journalKey(options.name ?? keys[0]!);
-        const found = await findJournal(this.#objects, key, options);
+        const found = await findJournal(this.#objects, key, options, mayBePart);
         if (found && !found.record) throw unknownJournalError(key);
         return isBusy(found);
       },
@@ -239,7 +239,7 @@ export class S3Store extends BaseWritableStore {
       name,
       base,
       exclusive,
-      journal: keys.length > 1 ? await this.#journal(name, options) : undefined,
+      journal: keys.length > 1 ? await this.#journal(keys, options) : undefined,
       options: signal ? { signal } : {},
     });
   }
@@ -267,7 +267,7 @@ export class S3Store extends BaseWritableStore {
       observe: notes.observe,
       isBeingWritten: async () => {
         if (keys.length > 1) {
-          await (await this.#journal(name, options)).help(options);
+          await (await this.#journal(keys, options)).help(options);
         }
         return false;
       },
@@ -302,7 +302,7 @@ export class S3Store extends BaseWritableStore {
       return await deleteObject(this.#objects, first, condition, options);
     }
     const { name = first, signal } = options;
-    const journal = await this.#journal(name, options, "delete");
+    const journal = await this.#journal(keys, options, "delete");
     const isWhole = base === undefined;
     await journal.help(options).catch((error) => {
       // A deletion of any objects takes the place of a write that cannot be finished.
@@ -327,8 +327,8 @@ export class S3Store extends BaseWritableStore {
 
   /** Opens the journal of a chunk, if the service heeds the conditions that it needs. */
   async #journal(
-    name: StoreKey,
-    { signal }: StoreOptions,
+    keys: readonly StoreKey[],
+    { name = keys[0]!, signal }: ValuesOptions,
     needed: keyof Conditions = "put",
   ): Promise<Journal> {
     const conditions = await rejectOnAbort(this.#probe(), signal);
@@ -343,6 +343,11 @@ export class S3Store extends BaseWritableStore {
         }, so that readers could get the objects of two writes`,
       );
     }
-    return new Journal(this.#objects, await journalKey(name), conditions);
+    return new Journal(
+      this.#objects,
+      await journalKey(name),
+      conditions,
+      (_, key) => keys.includes(key),
+    );
   }
 }

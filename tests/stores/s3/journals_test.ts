@@ -638,6 +638,58 @@ Deno.test("recover goes on after a journal of a bucket that it cannot carry out"
   assertEquals(await new Chunk(store, undefined, "/c/2").read(), 2);
 });
 
+for (
+  const [kind, plant] of Object.entries({
+    "another chunk": (text: string) =>
+      text.replace('"key":"0.i"', '"key":"1.i"'),
+    "a document": (text: string) =>
+      text.replace('"key":"0.i"', '"key":"../zarr.json"'),
+    "the chunk of another journal": (text: string) =>
+      text.replace(/"key":"0"(?=,"base")/, '"key":"9"'),
+  })
+) {
+  Deno.test(`a planted journal of a bucket that names ${kind} is reported, and not followed`, async () => {
+    const bucket = await bucketOf(1);
+    const victims = ["c/1.i", "zarr.json"];
+    for (const key of victims) {
+      bucket.objects.set(key, {
+        bytes: new Uint8Array(1),
+        etag: '"v"',
+        metadata: {},
+      });
+    }
+    const killed = program(
+      bucket,
+      (request) => completesLast(request) ? forbidden() : undefined,
+    );
+    await assertRejects(() => killed.write(2), PendingWriteError);
+    const journal = bucket.objects.get(JOURNAL)!;
+    const text = new TextDecoder().decode(journal.bytes);
+    const planted = plant(text);
+    assertEquals(planted === text, false, text);
+    bucket.objects.set(JOURNAL, {
+      ...journal,
+      bytes: new TextEncoder().encode(planted),
+    });
+    const changes: string[] = [];
+    const { store } = program(bucket, ({ method, url }) => {
+      const isProbe = url.includes("-probe-");
+      if (method !== "GET" && method !== "HEAD" && !isProbe) {
+        changes.push(`${method} ${url}`);
+      }
+      return undefined;
+    });
+    await assertRejects(() => recover(store), Error, JOURNAL);
+    assertEquals(changes, []);
+    // A write of all objects takes the place of the journal.
+    await new Chunk(store).write(3);
+    assertEquals(await new Chunk(store).read(), 3);
+    for (const key of victims) {
+      assertEquals(bucket.objects.get(key)?.etag, '"v"');
+    }
+  });
+}
+
 Deno.test("recover removes what killed programs have left in a bucket, unless it may be needed", async () => {
   const bucket = new SimulatedBucket();
   const put = (key: string, age: number) =>
