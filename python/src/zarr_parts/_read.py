@@ -25,6 +25,9 @@ from zarr_parts._layout import Part
 READ_WHOLE = 256 * 1024
 """The greatest size of a part that is read whole where a range is needed, which checks its length without a request."""
 
+FILE_RECORD_SIZE = 32
+"""The size of the record of an adopted file, which is before the index in the index part."""
+
 TEMPORARY = ".zarr-parts-tmp-"
 """How the names of journals and temporary files start."""
 
@@ -270,6 +273,11 @@ class StoredChunk:
                     index = yield from self._read_suffix(self.index_size)
                     if index is not None:
                         self._check_index(_join(index), lengths + rest)  # type: ignore[operator]
+        unsized = [part for part, described in enumerate(self.parts) if described.size is None]
+        if unsized and end is not None and start < end and not any(map(len, pieces)):
+            # zarr-python would take no bytes for an absent inner chunk.
+            part = unsized[-1]
+            raise PartSizeError(self._key(part), lengths[part] + end - sum(lengths), lengths[part], at_least=True)
         return pieces
 
     def _fetch(self, wanted: "Sequence[Wanted]") -> Steps[list[Bytes] | None]:
@@ -314,7 +322,10 @@ class StoredChunk:
         """Refuse a shard whose index has inner chunks where the index is, since an unsized part was cut short."""
         entries = np.frombuffer(index[: len(index) // 16 * 16].tobytes(), "<u8").reshape(-1, 2)
         ends = entries[entries[:, 0] != 2**64 - 1].sum(axis=1)
-        beyond = int(ends.max(initial=0)) - (sum(lengths) - self.index_size)
+        behind = self.index_size
+        if self.parts[-1].size == behind + FILE_RECORD_SIZE:
+            behind += FILE_RECORD_SIZE
+        beyond = int(ends.max(initial=0)) - (sum(lengths) - behind)
         if beyond > 0:
             part = next(i for i, part in enumerate(self.parts) if part.size is None)
             raise PartSizeError(self._key(part), lengths[part] + beyond, lengths[part], at_least=True)
