@@ -6,7 +6,12 @@ import {
   assertThrows,
 } from "@std/assert";
 import * as zarr from "zarrita";
-import type { Store } from "../../mod.ts";
+import {
+  arrayMetadata,
+  createArrayChunks,
+  MemoryStore,
+  type Store,
+} from "../../mod.ts";
 import {
   getSharded,
   setSharded,
@@ -168,6 +173,40 @@ Deno.test("withZarrParts with a pool: stores keep their bytes, and reads share n
   assertSameRead(await array.getChunk([0, 0]), expected);
   assertEquals(counts.done, 3);
   assertEquals(lengths(), before);
+});
+
+Deno.test("withZarrParts with a pool: chunks are read once, however many, and a layer above keeps its bytes", async () => {
+  const [chunk, count] = [2 ** 20, 20]; // More than zarr.get may have in a pool at a time.
+  const stored = new MemoryStore();
+  const metadata = arrayMetadata({
+    shape: [count * chunk],
+    dataType: "uint8",
+    chunkShape: [chunk],
+    codecs: ["gzip"],
+    fillValue: 1,
+  });
+  await createArrayChunks(stored, "", metadata);
+  await setSharded(zarr, await openArray(stored), null, 7 as never);
+  const { threads, counts } = countedPool({ threads: 2 });
+  using _ = threads;
+  const wrapped = withZarrParts(stored, { threads });
+  const kept = new Map<string, Uint8Array>();
+  let reads = 0;
+  const get: typeof wrapped.get = async (key, options) => {
+    if (key.startsWith("/c/")) reads++;
+    const bytes = kept.get(key) ?? await wrapped.get(key, options);
+    if (bytes) kept.set(key, bytes);
+    return bytes;
+  };
+  const layer = new Proxy(wrapped, {
+    get: (target, name) => name === "get" ? get : Reflect.get(target, name),
+  });
+  const array = await zarr.open(layer, { kind: "array" });
+  for (const total of [count, 2 * count]) {
+    const { data } = await zarr.get(array);
+    assert((data as Uint8Array).every((element) => element === 7));
+    assertEquals([reads, counts.done], [total, total]);
+  }
 });
 
 Deno.test("withZarrParts with a pool: zarr.set changes parts of chunks as without", async () => {
