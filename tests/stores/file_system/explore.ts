@@ -45,8 +45,6 @@ export interface Scenario {
   readonly aborted?: readonly string[];
   /** The number of times that a reader waits before the exploration gives it up. */
   readonly tries?: number;
-  /** Whether temporary files are created together with the operation before. */
-  readonly isCoarse?: boolean;
   /** Whether all operations are steps of their own. */
   readonly isUnreduced?: boolean;
   /** Returns what is wrong with a state. */
@@ -89,12 +87,15 @@ export interface Exploration {
 const LONGEST_RUN = 400;
 const TICK = 2_000;
 
-/** Explores a scenario. Operations that nobody else can tell are done together with the operation before. */
+/**
+ * Explores a scenario. Operations that nobody else can tell are done together with the operation
+ * before, and nothing is explored after the end of a reader.
+ */
 export async function explore(
   scenario: Scenario,
   mostStates = Infinity,
 ): Promise<Exploration> {
-  const privacy = new Privacy(scenario.isCoarse);
+  const privacy = new Privacy();
   if (scenario.isUnreduced) privacy.revealAll();
   while (true) {
     try {
@@ -146,12 +147,23 @@ async function exploreAll(
         const judged = scenario.judge(world);
         const problem = judged instanceof Promise ? await judged : judged;
         if (problem !== undefined) return failed(problem, from, action);
+        if (hasEndedReader(world)) continue;
         actions.push(action);
         layer.push([parents.push(from) - 1, world]);
       }
     }
   }
   return { states: seen.size + 1, steps };
+}
+
+/**
+ * Whether a reader has ended. Since readers change nothing, all that the others can do from there
+ * on is explored from the same state with a reader that has not begun.
+ */
+function hasEndedReader({ places }: World): boolean {
+  return places.some(({ process, outcome }) =>
+    !process.isWriter && outcome !== undefined
+  );
 }
 
 async function begin(scenario: Scenario): Promise<World> {
@@ -205,10 +217,6 @@ class Explorer {
     for (const [i, place] of world.places.entries()) {
       if (place.outcome !== undefined) continue;
       const { process: { name }, point } = place;
-      if (point.outcome !== undefined) {
-        yield [`${name} ends: ${point.outcome}`, end(world, i, point.outcome)];
-        continue;
-      }
       yield* this.#interrupt(world, i);
       const isWaiting = (point.next as Request)[0] === "wait" &&
         !point.isAborted && !isWorthTrying(world.disk, i);
@@ -302,8 +310,10 @@ class Explorer {
       if (outcome !== undefined) {
         const left = Object.keys(world.disk.processes[i]!.open).length;
         return yield [
-          say,
-          left > 0 ? `${place.process.name} left ${left} files open` : world,
+          `${say}, and ends: ${outcome}`,
+          left > 0
+            ? `${place.process.name} left ${left} files open`
+            : end(world, i, outcome),
         ];
       }
       const request = next as Request;

@@ -20,6 +20,7 @@ export interface Touch {
 /** The kinds of operations on files that one process alone has the name of, or that are open. */
 const PRIVATE = new Set([
   "now",
+  "create",
   "handleStat",
   "read",
   "append",
@@ -42,15 +43,6 @@ export class ConflictError extends Error {
 /** The kinds of operations that count as private, until a conflict is found. */
 export class Privacy {
   readonly #visible = new Set<string>();
-  readonly #isCoarse: boolean;
-
-  /**
-   * @param isCoarse Whether a temporary file is created together with the operation
-   * before. That leaves out some numbers that its inode could get.
-   */
-  constructor(isCoarse = false) {
-    this.#isCoarse = isCoarse;
-  }
 
   /** Explores all orders of a kind of operation from now on. */
   reveal(kind: string): void {
@@ -67,8 +59,7 @@ export class Privacy {
 
   isPrivate(disk: Disk, process: number, request: Request): boolean {
     const kind = kindOf(disk, process, request);
-    const isPrivate = PRIVATE.has(kind) || this.#isCoarse && kind === "create";
-    return isPrivate && !this.#visible.has(kind);
+    return PRIVATE.has(kind) && !this.#visible.has(kind);
   }
 }
 

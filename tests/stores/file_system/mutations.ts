@@ -11,11 +11,10 @@ export interface Mutation {
 const READ = "write a, read; kills 1; tries 3";
 /** Reads the last file first: a reader that begins with the first one has checked enough. */
 const VERSION = "write a, version; kills 1; ticks 1";
-const TWO_WRITERS = "write a, write b; kills 1; isCoarse true";
+const TWO_WRITERS = "write a, write b; kills 1";
 const RECOVER = "write a, recover; kills 1";
 const FAILURE = 'write a; failures 1; codes ["EIO"]';
-const FAILING_RECOVERY =
-  'write a, recover; failures 1; codes ["EIO"]; kills 1; isCoarse true';
+const FAILING_RECOVERY = 'write a, recover; failures 1; codes ["EIO"]; kills 1';
 
 export const MUTATIONS: readonly Mutation[] = [
   mutation("no gap: the last file is not removed first", READ, [
@@ -161,7 +160,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ),
   mutation(
     "a reader closes the last file before it checks",
-    "write a, write b, read; isCoarse true; tries 0; kills 1; parts 3",
+    "write a, write b, read; tries 0; parts 3",
     [
       "read_files",
       "    for (let i = keys.length; i-- > 0;) files[i] = root.open(keys[i]!);",
@@ -182,7 +181,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ),
   mutation(
     "files that are absent are looked for twice",
-    "write a, write b, read; isCoarse true; tries 2; kills 0",
+    "write a, write b, read; tries 2; kills 0",
     ["read_files", "MOST_INCOMPLETE = 3;", "MOST_INCOMPLETE = 2;"],
   ),
   mutation("a reader does not look for a journal", READ, [
@@ -201,7 +200,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ),
   mutation(
     "versions of young files are not held open",
-    "write a, write b, version; isCoarse true; tries 0",
+    "write a, write b, version; tries 0",
     [
       "read_files",
       "    if (isOld(state, this.#openedAt)) return",

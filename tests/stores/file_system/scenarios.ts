@@ -16,7 +16,6 @@ export interface Chances {
   readonly failures?: number;
   readonly codes?: readonly string[];
   readonly aborted?: readonly string[];
-  readonly isCoarse?: boolean;
   readonly isUnreduced?: boolean;
 }
 
@@ -29,8 +28,8 @@ export interface Line extends Chances {
 }
 
 const isLong = true;
-/** Two writers, whose temporary files are created at once, and readers that try once: a second try is like a first one. */
-const two: Chances = { isCoarse: true, tries: 0 };
+/** Readers beside two writers try once: a second try is like a first one. */
+const two: Chances = { tries: 0 };
 
 export const SCENARIOS: readonly Line[] = [
   // A writer beside readers of each kind.
@@ -39,37 +38,23 @@ export const SCENARIOS: readonly Line[] = [
   line("write a, read", { kills: 1, isUnreduced: true }),
   line("write a, stream", { kills: 1, tries: 3, parts: 3 }),
   line("write a, version", { kills: 1, ticks: 1, isLong }),
-  line("write a, read, read", { kills: 1, tries: 0, parts: 3, isLong }),
   line("write a, read", { kills: 1, old: "", tries: 3, parts: 3, isLong }),
   line("delete d, read", { kills: 1, tries: 3, parts: 3 }),
   // Two writers.
-  line("write a, write b", { kills: 1, isCoarse: true }),
-  line("write a, write b, read", { ...two, isLong }),
+  line("write a, write b", { kills: 1 }),
   line("write a, write b, read", { ...two, kills: 1, isLong }),
-  line("write a, write b, stream", { ...two, kills: 1, isLong }),
+  line("write a, write b, stream", { ...two, isLong }),
   line("write a, write b, read", { ...two, old: "", kills: 1, isLong }),
   line("delete d, write b, read", { ...two, kills: 1, isLong }),
   line("write a, write b, version", { ...two, isLong }),
-  line("delete d, write b, version", { ...two, isLong }),
-  line("write a, write b, read", {
-    isCoarse: true,
-    tries: 2,
-    kills: 0,
-    isLong,
-  }),
+  line("write a, write b, read", { tries: 2, kills: 0, isLong }),
   // Recovery.
   line("write a, recover", { kills: 1, isLong }),
   line("delete d, recover", { kills: 1, parts: 3 }),
-  line("write a, recover, read", {
-    kills: 1,
-    tries: 0,
-    isCoarse: true,
-    isLong,
-  }),
   // Changes that depend on what was there.
   line("update a, update b", { kills: 1 }),
   line("update a, update b, read", { ...two, kills: 1, isLong }),
-  line("update a, write b", { kills: 1, isCoarse: true, isLong }),
+  line("update a, write b", { kills: 1, isLong }),
   line("update a, update b", { kills: 1, parts: 1 }),
   line("update a, write b", { kills: 1, parts: 1 }),
   line("update a, update b", { kills: 1, old: "" }),
@@ -93,52 +78,38 @@ export const SCENARIOS: readonly Line[] = [
   line("delete d", { failures: 9, codes: ["ENOSPC"], parts: 3 }),
   line("update a", { failures: 1, codes: ["EIO", "ENOSPC"] }),
   line("write a, read", { failures: 1, codes: ["EIO"], tries: 0 }),
-  line("write a, write b", {
-    failures: 1,
-    codes: ["EIO"],
-    isCoarse: true,
-    isLong,
-  }),
   line("update a, update b", { failures: 1, codes: ["EIO"], isLong }),
-  line("write a, recover", { failures: 1, codes: ["EIO"], kills: 0, isLong }),
   line("write a, recover", {
     failures: 1,
     codes: ["EIO"],
     kills: 1,
-    isCoarse: true,
     isLong,
   }),
   line("delete d, recover", {
     failures: 1,
     codes: ["EIO"],
     kills: 1,
-    isCoarse: true,
     isLong,
   }),
   line("write a, write b", {
     failures: 1,
     codes: ["EIO"],
     kills: 1,
-    isCoarse: true,
     isLong,
   }),
   line("write a", { failures: 3, codes: ["EIO"] }),
   // Signals that are aborted.
   line("write a", { aborted: ["a"], kills: 1, parts: 3 }),
-  line("write a, write b", { aborted: ["a"], isCoarse: true, isLong }),
+  line("write a, write b", { aborted: ["a"], isLong }),
   line("update a, update b", { aborted: ["a", "b"], isLong }),
-  line("update a, update b", { aborted: ["a"], isLong }),
-  line("delete d, write b", { aborted: ["d"], isCoarse: true, isLong }),
+  line("delete d, write b", { aborted: ["d"], isLong }),
   // The long ones.
   line("write a, write b", { kills: 2, isLong }),
   line("write a, write b", { kills: 1, isUnreduced: true, isLong }),
-  line("write a, write b, read", { kills: 1, isLong }),
-  line("write a, write b, read", { ...two, kills: 2, tries: 1, isLong }),
-  line("write a, write b, read", { ...two, kills: 1, parts: 3, isLong }),
-  line("delete d, write b, version", { ...two, ticks: 1, isLong }),
-  line("delete d, write b, read", { ...two, kills: 1, parts: 3, isLong }),
-  line("update a, update b, update e", { isCoarse: true, isLong }),
-  line("update a, update b, recover", { isCoarse: true, isLong }),
+  line("write a, write b, read", { ...two, parts: 3, isLong }),
+  line("delete d, write b, version", { ...two, isLong }),
+  line("update a, update b, update e", { isLong }),
+  line("update a, update b, recover", { isLong }),
 ];
 
 function line(cast: string, chances: Chances & { isLong?: boolean }): Line {

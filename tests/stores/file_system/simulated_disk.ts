@@ -3,6 +3,8 @@
  * the files that it has opened, and their locks, until it closes them or is killed.
  */
 
+import { isJournal, isLock, splitPath } from "../../../src/stores/store_key.ts";
+
 /** The contents of a file. A text has a character for each byte. */
 export interface Inode {
   readonly text: string;
@@ -102,9 +104,9 @@ export function operate(
         if (name === "create") return fail("EEXIST");
         return changed({ processes: opened(ino, a as string) }, true);
       }
-      const free = disk.inodes.indexOf(null);
-      const created = free < 0 ? disk.inodes.length : free;
+      const created = freeInode(disk, a as string);
       const inodes = [...disk.inodes];
+      while (inodes.length < created) inodes.push(null);
       inodes[created] = { text: "", mtime: disk.clock };
       return changed({
         inodes,
@@ -163,6 +165,22 @@ export function operate(
     }
   }
   throw new Error(`Expected an operation of the disk, found ${name}`);
+}
+
+/** One more than the most files of a chunk. */
+const INODE_STEP = 4;
+
+/**
+ * The number for a new file: the lowest free one of those for the same part, or of those for
+ * journals. So a file that replaces another one gets its number as soon as that is free, and the
+ * order in which processes create other files makes no difference.
+ */
+function freeInode({ inodes }: Disk, path: string): number {
+  const { name } = splitPath(path);
+  const part = isLock(name) ? 0 : Number(name.at(-1));
+  let ino = isJournal(name) ? INODE_STEP - 1 : part % (INODE_STEP - 1);
+  while (inodes[ino]) ino += INODE_STEP;
+  return ino;
 }
 
 /** Whether a process that waits would find something new: its lock is free, or the file is another one. */
