@@ -288,7 +288,9 @@ export class MemoryPendingValues implements PendingValues {
         return bytes.length;
       },
       close: () => {
-        this.#values.set(key, joinBytes(pieces));
+        const [first] = pieces;
+        const isOne = first !== undefined && pieces.length === 1;
+        this.#values.set(key, isOne ? first : joinBytes(pieces));
       },
       abort: () => {},
     };
