@@ -21,6 +21,8 @@ const BATCH_BYTES = 4 * 2 ** 20;
 const LEAST_BATCH_BYTES = 2 ** 19;
 /** The most bytes of chunks in memory, unless the threads need more. */
 const MEMORY = 64 * 2 ** 20;
+/** The memory that the reading of a chunk takes besides its bytes. */
+const CHUNK_COST = 1024;
 /** The greatest number of requests of close chunks at the same time. */
 const MOST_BATCHES = 64;
 
@@ -128,8 +130,8 @@ export async function readChunks(
     const length = Math.max(step, chunks.chunkShape[i]!);
     return product * Math.max(0, Math.ceil((stop - start) / length));
   }, 1);
-  const chunksIn = (bytes: number) =>
-    Math.max(1, Math.ceil(bytes / chunkBytes));
+  const cost = chunkBytes + CHUNK_COST;
+  const chunksIn = (bytes: number) => Math.max(1, Math.ceil(bytes / cost));
   const size = Math.min(
     chunksIn(chunks.isSharded ? BATCH_BYTES : LEAST_BATCH_BYTES),
     // So many that each thread gets some, of one request each.
@@ -141,7 +143,7 @@ export async function readChunks(
     batchesIn(chunks, runs, size, taker, options),
     MOST_BATCHES,
     async (batch, signal) => {
-      const leave = await limit.enter(2 * chunkBytes * batch.length);
+      const leave = await limit.enter(2 * cost * batch.length);
       try {
         signal.throwIfAborted();
         await readBatch(chunks, batch, taker, signal);

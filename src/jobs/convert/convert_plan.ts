@@ -1,12 +1,27 @@
 import { ArrayChunks, parseArray, type ParsedArray } from "../../arrays/mod.ts";
-import { describe, inDocument, MetadataError } from "../../errors/mod.ts";
+import {
+  appendChecksum,
+  CHECKSUM_SIZE,
+  verifyChecksum,
+} from "../../checksum/mod.ts";
+import {
+  DamageError,
+  describe,
+  inDocument,
+  MetadataError,
+} from "../../errors/mod.ts";
 import {
   changeNodes,
   changeZarrJson,
   isArrayDocument,
   type Members,
 } from "../../metadata/mod.ts";
-import type { ShardContainer } from "../../shards/mod.ts";
+import {
+  assertFirstBytes,
+  decodeShard,
+  encodeShard,
+  type ShardContainer,
+} from "../../shards/mod.ts";
 import { describeStore, type StoreOptions } from "../../stores/mod.ts";
 import { v2View } from "../../views/mod.ts";
 import {
@@ -23,14 +38,21 @@ import {
   withoutNamedNodes,
 } from "../../hierarchy/mod.ts";
 import { isSameEncoding } from "../recode/recoding.ts";
+import { chunkLevel } from "../chunk_checks.ts";
 import { StoredChunks } from "../stored_chunks.ts";
 import {
   changeLayout,
   LayoutError,
   type LayoutOptions,
 } from "./change_layout.ts";
-import { type ContainShard, containShards } from "./contain_shards.ts";
 import type { LeftOutNode, OtherArray } from "./convert_options.ts";
+
+/** Puts a container around a shard, given its bytes, its coordinates, and its key for messages. */
+export type ContainShard = (
+  shard: Uint8Array,
+  coordinates: readonly number[],
+  key: string,
+) => Uint8Array;
 
 /** An array that is converted. */
 export interface PlannedArray {
@@ -215,6 +237,48 @@ async function containerFor(
   } catch (error) {
     throw nameArray(error, path);
   }
+}
+
+/**
+ * Returns a function that puts the bytes of a file format around the inner chunks of a
+ * shard. The inner chunks stay as they are encoded.
+ *
+ * @throws {RangeError} If the array has no shards whose inner chunks can be found, or
+ * their index is at the start.
+ */
+function containShards(
+  { chunk }: ParsedArray,
+  containerOf: (shard: readonly number[]) => ShardContainer,
+): ContainShard {
+  const { shards } = chunkLevel(chunk, "");
+  if (shards === undefined) {
+    throw new RangeError(
+      "Expected shards to put a container around their inner chunks, found an array without shards, or with shards that are encoded again",
+    );
+  }
+  const { layout, checksumsSize } = shards;
+  assertFirstBytes(layout, { container: containerOf });
+  return (bytes, coordinates, key) => {
+    let shard = bytes;
+    for (let left = checksumsSize; left > 0; left -= CHECKSUM_SIZE) {
+      if (shard.length < CHECKSUM_SIZE) {
+        throw new DamageError(
+          `Shard ${
+            describe(key)
+          } is ${bytes.length} bytes long, where its checksums take ${checksumsSize}`,
+          { key },
+        );
+      }
+      shard = verifyChecksum(shard, () => `Chunk ${describe(key)}`, key);
+    }
+    let contained = encodeShard(decodeShard(shard, layout, key), layout, {
+      container: containerOf(coordinates),
+    });
+    for (let left = checksumsSize; left > 0; left -= CHECKSUM_SIZE) {
+      contained = appendChecksum(contained);
+    }
+    return contained;
+  };
 }
 
 /** An array that cannot get the layout. */

@@ -7,6 +7,8 @@ import {
 } from "../../arrays/mod.ts";
 import { inDocument } from "../../errors/mod.ts";
 import { isSameList } from "../../runtime/mod.ts";
+import type { Codecs } from "../../codecs/mod.ts";
+import type { Threads } from "../../threads/mod.ts";
 import { describeStore } from "../../stores/mod.ts";
 import { chunksOfShare, countInShare } from "../stored_chunks.ts";
 import { documentKey, type Place } from "../../hierarchy/mod.ts";
@@ -21,12 +23,7 @@ import {
 import { type BlockPlan, type Box, planBlocks } from "./plan_blocks.ts";
 import { encodingOf, sourceEncodingOf } from "./recoding.ts";
 import { RecodeRun } from "./recode_run.ts";
-import {
-  findWay,
-  hasThreadedWork,
-  type Way,
-  type WaySettings,
-} from "./recode_way.ts";
+import { findWay, hasThreadedWork, type Way } from "./recode_way.ts";
 import type { RecodeSink } from "./target_chunks.ts";
 
 /** The memory of a recoding, if none is given, in bytes. */
@@ -42,7 +39,8 @@ const LEAST_BLOCKS = 3;
 const MUCH_LESS = 0.8;
 
 /** The settings of a recoding that the way of an array depends on. */
-export interface RecodeSettings extends WaySettings {
+export interface RecodeSettings {
+  readonly codecs: Codecs | undefined;
   readonly memory?: number | undefined;
   /** The number of threads that there will be. */
   readonly threads: number;
@@ -54,7 +52,6 @@ export class RecodedArray {
   readonly #place: Place;
   readonly #way: Way;
   readonly #plan: BlockPlan;
-  readonly #settings: RecodeSettings;
   readonly #memory: number;
   readonly #chunkShape: readonly number[];
   /** The number of groups along each dimension. */
@@ -75,7 +72,6 @@ export class RecodedArray {
     this.planned = planned;
     this.#place = place;
     this.#way = way;
-    this.#settings = settings;
     this.#chunkShape = to.chunkShape;
     const elementSize = way.kind === "elements"
       ? way.form.size
@@ -124,7 +120,7 @@ export class RecodedArray {
   ): Promise<RecodedArray> {
     const from = sourceEncodingOf(planned.source.metadata);
     if (!hasShards(from.codecs)) assertReadable(planned, place);
-    const way = await findWay(planned, settings);
+    const way = await findWay(planned, settings.codecs);
     return new RecodedArray(planned, place, way, settings);
   }
 
@@ -232,16 +228,20 @@ export class RecodedArray {
   }
 
   /** Makes the chunks of the target. */
-  async run(sink: RecodeSink, signal: AbortSignal | undefined): Promise<void> {
+  async run(
+    sink: RecodeSink,
+    threads: Threads | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
     const { blockBytes, blockShape } = this.#plan;
     const chunks = blockShape.reduce(
       (count, length, i) => count * (length / this.#chunkShape[i]!),
       1,
     );
-    const threads = this.#settings.use.threads?.count ?? 0;
+    const count = threads?.count ?? 0;
     const wanted = Math.max(
       LEAST_BLOCKS,
-      Math.ceil(CHUNKS_PER_THREAD * threads / chunks),
+      Math.ceil(CHUNKS_PER_THREAD * count / chunks),
     );
     const most = Math.floor(this.#memory / 2 / Math.max(1, blockBytes));
     const concurrency = Math.max(1, Math.min(wanted, most));
@@ -253,7 +253,7 @@ export class RecodedArray {
       chunkShape: this.#chunkShape,
       memory: this.#memory,
       concurrency,
-      threads: this.#settings.use.threads,
+      threads,
     }, sink);
     await run.run(this.#boxes(), signal);
   }

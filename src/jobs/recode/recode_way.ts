@@ -1,5 +1,16 @@
-import type { Codecs } from "../../codecs/mod.ts";
-import { isSameJson } from "../../metadata/mod.ts";
+import {
+  type CodecEntry,
+  type Codecs,
+  loadCodec,
+  noteKey,
+} from "../../codecs/mod.ts";
+import { DamageError, describe, MetadataError } from "../../errors/mod.ts";
+import {
+  codecKind,
+  isSameJson,
+  type NamedConfiguration,
+} from "../../metadata/mod.ts";
+import { ownBytes } from "../../runtime/mod.ts";
 import type { Threads } from "../../threads/mod.ts";
 import { LayoutError } from "../convert/change_layout.ts";
 import type { PlannedArray } from "../convert/convert_plan.ts";
@@ -12,7 +23,6 @@ import {
   fillBytes,
   hasShards,
 } from "../../blocks/mod.ts";
-import { loadSource, PayloadCodecs } from "./payload_codecs.ts";
 import { encodingOf, sourceEncodingOf } from "./recoding.ts";
 
 /** How an array gets from one encoding to another. */
@@ -34,17 +44,6 @@ export interface ElementsWay {
   readonly isSameShape: boolean;
 }
 
-/** The threads of a recoding, while it runs. */
-export interface ThreadsInUse {
-  threads: Threads | undefined;
-}
-
-/** The settings that codecs of a {@linkcode Way} depend on. */
-export interface WaySettings {
-  readonly codecs?: Codecs | undefined;
-  readonly use: ThreadsInUse;
-}
-
 /**
  * Finds out how an array gets from one encoding to another, and loads the codecs.
  *
@@ -55,7 +54,7 @@ export interface WaySettings {
  */
 export async function findWay(
   planned: PlannedArray,
-  { codecs }: WaySettings,
+  codecs: Codecs | undefined,
 ): Promise<Way> {
   const { path } = planned;
   const [source, target] = [planned.source.metadata, planned.target.metadata];
@@ -130,4 +129,138 @@ function assertByteOrder(
   throw new LayoutError(
     `Cannot change the byte order of structures from ${one} to ${other}; expected the codec "bytes" of the source`,
   );
+}
+
+/** A codec from bytes to bytes. */
+interface BytesToBytes {
+  encode(bytes: Uint8Array): Uint8Array | Promise<Uint8Array>;
+  decode(bytes: Uint8Array): Uint8Array | Promise<Uint8Array>;
+}
+
+/** Replaces the codecs from bytes to bytes of chunks, whose elements nobody needs to know. */
+class PayloadCodecs {
+  readonly #before: readonly BytesToBytes[];
+  readonly #after: readonly BytesToBytes[];
+
+  private constructor(
+    before: readonly BytesToBytes[],
+    after: readonly BytesToBytes[],
+  ) {
+    this.#before = before;
+    this.#after = after;
+  }
+
+  /**
+   * Loads the codecs; returns `undefined` if other codecs differ than those from bytes to
+   * bytes.
+   *
+   * @param path The path of the array.
+   * @throws {LayoutError} If a codec of the source is unknown.
+   * @throws {TypeError} If a codec of the target is unknown.
+   */
+  static async create(
+    before: readonly NamedConfiguration[],
+    after: readonly NamedConfiguration[],
+    path: string,
+    registry: Codecs | undefined,
+  ): Promise<PayloadCodecs | undefined> {
+    const [from, to] = [before, after].map((codecs) => {
+      const place = codecs.findIndex(({ name }) =>
+        codecKind(name) === "array_to_bytes"
+      );
+      return { place, codecs };
+    }) as [Divided, Divided];
+    const isSame = from.place >= 0 && isSameJson(
+      from.codecs.slice(0, from.place + 1).map(writtenOut),
+      to.codecs.slice(0, to.place + 1).map(writtenOut),
+    );
+    if (!isSame) return undefined;
+    return new PayloadCodecs(
+      await loadSource(path, () => load(from, registry)),
+      await load(to, registry),
+    );
+  }
+
+  /**
+   * Encodes a chunk anew.
+   *
+   * @param what The name of the chunk in messages, at the start of a sentence.
+   * @throws {DamageError} If the chunk cannot be decoded.
+   */
+  async recode(
+    encoded: Uint8Array,
+    what: string,
+    key: string,
+  ): Promise<Uint8Array> {
+    let bytes = ownBytes(encoded);
+    noteKey(bytes, key);
+    try {
+      for (const codec of this.#before.toReversed()) {
+        bytes = await codec.decode(bytes);
+      }
+    } catch (cause) {
+      if (cause instanceof DamageError) throw cause;
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new DamageError(`${what} cannot be decoded: ${reason}`, {
+        key,
+        cause,
+      });
+    }
+    for (const codec of this.#after) bytes = await codec.encode(bytes);
+    return bytes;
+  }
+}
+
+/**
+ * Loads the codecs of the source of an array.
+ *
+ * @param path The path of the array.
+ * @throws {LayoutError} If a codec is unknown, or refuses its configuration.
+ */
+async function loadSource<T>(
+  path: string,
+  load: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await load();
+  } catch (cause) {
+    const isOfArray = cause instanceof TypeError ||
+      cause instanceof MetadataError ||
+      cause instanceof Error && cause.name === "UnknownCodecError";
+    if (!isOfArray) throw cause;
+    throw new LayoutError(
+      `Cannot decode array ${
+        describe(`/${path}`)
+      }, whose chunks would be encoded anew: ${cause.message}`,
+      "",
+      { cause },
+    );
+  }
+}
+
+/** Codecs, and the place of the one from array to bytes. */
+interface Divided {
+  readonly place: number;
+  readonly codecs: readonly NamedConfiguration[];
+}
+
+async function load(
+  { place, codecs }: Divided,
+  registry: Codecs | undefined,
+): Promise<BytesToBytes[]> {
+  const loaded: BytesToBytes[] = [];
+  for (const { name, configuration } of codecs.slice(place + 1)) {
+    const entry = await loadCodec(name) ??
+      await registry?.get(name)?.() as CodecEntry | undefined;
+    if (entry === undefined) {
+      throw new TypeError(
+        `Unknown codec ${
+          describe(name)
+        }; expected a registry that has it in the option "codecs", such as that of zarrita`,
+      );
+    }
+    const metadata = { dataType: "string", shape: [], codecs };
+    loaded.push(entry.fromConfig(configuration, metadata) as BytesToBytes);
+  }
+  return loaded;
 }

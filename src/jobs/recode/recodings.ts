@@ -7,7 +7,6 @@ import type {
 import type { PlannedArray } from "../convert/convert_plan.ts";
 import type { Place } from "../../hierarchy/mod.ts";
 import { RecodedArray, type RecodeSettings } from "./recode_array.ts";
-import type { ThreadsInUse } from "./recode_way.ts";
 import type { RecodeSink } from "./target_chunks.ts";
 
 /** The bytes of elements for which threads are started, which takes as long as to encode some MiB. */
@@ -16,7 +15,6 @@ const LEAST_TO_START = 16 * 2 ** 20;
 /** The arrays of a conversion that get another encoding. */
 export class Recodings {
   readonly #arrays: RecodedArray[] = [];
-  readonly #use: ThreadsInUse = { threads: undefined };
   readonly #threads: ConvertOptions["threads"];
   readonly #settings: RecodeSettings;
 
@@ -27,7 +25,6 @@ export class Recodings {
       codecs,
       memory,
       threads: count ?? processorCount(),
-      use: this.#use,
     };
   }
 
@@ -76,12 +73,7 @@ export class Recodings {
       ? bytes > 0
       : bytes >= LEAST_TO_START;
     await withThreads(isLarge ? this.#threads : 0, async (threads) => {
-      this.#use.threads = threads;
-      try {
-        for (const array of this.#arrays) await array.run(sink, signal);
-      } finally {
-        this.#use.threads = undefined;
-      }
+      for (const array of this.#arrays) await array.run(sink, threads, signal);
     });
   }
 }
