@@ -11,16 +11,16 @@ import {
   UnfinishedWriteError,
 } from "../../errors/mod.ts";
 import {
-  assertShardIndex,
-  coordinatesInShard,
+  type ChunkBytes,
   decodeFileRecord,
-  decodeShardIndex,
   FILE_RECORD_SIZE,
+  innerChunksOf,
+  readIndex,
+  type ReadShardRange,
   type ShardIndex,
   shardIndexSize,
 } from "../../shards/mod.ts";
 import {
-  type ByteRange,
   type ByteWriter,
   type Store,
   type StoreOptions,
@@ -77,14 +77,9 @@ const NOWHERE: ByteWriter = {
   close() {},
 };
 
-/** Reads a range of a chunk or of an inner chunk. */
-type Read = (range: ByteRange) => Promise<Uint8Array | undefined>;
-
 /** A chunk, or an inner chunk. */
-interface Piece {
+interface Piece extends ChunkBytes {
   readonly level: ChunkLevel;
-  readonly size: number;
-  readonly read: Read;
   /** The place of the inner chunk in its shard, after the places of the shards around it; empty for a stored chunk. */
   readonly path: readonly number[];
   /** The coordinates of the first element in the array. */
@@ -126,6 +121,10 @@ class ChunkVerification {
     return this.#found.sort((a, b) => a.order - b.order)
       .map(({ finding }) => finding);
   }
+
+  /** Reads a range of the stored chunk. */
+  readonly #read: ReadShardRange = (range) =>
+    this.#array.chunks.getRange(this.#coordinates, range, this.#options);
 
   /** Returns whether the chunk is present. */
   async run(): Promise<boolean> {
@@ -197,8 +196,7 @@ class ChunkVerification {
       );
       return true;
     }
-    const read: Read = (range) =>
-      chunks.getRange(this.#coordinates, range, this.#options);
+    const read = this.#read;
     const first = this.#coordinates.map((coordinate, i) =>
       coordinate * level.shape[i]!
     );
@@ -317,35 +315,27 @@ class ChunkVerification {
       }`;
       return this.#add("chunk-size", message);
     }
+    const shard: ChunkBytes = { size: end, read };
     let index: ShardIndex | undefined;
-    const isRead = await this.#try(async () => {
-      const offset = layout.indexLocation === "start" ? 0 : end - indexSize;
-      const bytes = await read({ offset, length: indexSize });
-      index = bytes && decodeShardIndex(bytes, layout, this.#key);
+    await this.#try(async () => {
+      index = await readIndex(shard, layout, this.#key);
     }, "index-extents");
-    if (!isRead || index === undefined) return;
+    if (!this.#isDeep || index === undefined) return;
     // The checksum of a stored shard is verified already.
-    if (this.#isDeep && checksumsSize > 0 && path.length > 0) {
+    if (checksumsSize > 0 && path.length > 0) {
       const isRight = await this.#try(async () => {
         const bytes = await read({ offset: 0, length: size });
         if (bytes) verifyChecksum(bytes, () => this.#nameOf(path), this.#key);
       }, "inner-chunk-checksum");
       if (!isRight) return;
     }
-    const entries = index;
-    const isWithin = await this.#try(
-      // deno-lint-ignore require-await -- so that an error is a rejection
-      async () => assertShardIndex(entries, layout, end, this.#key),
-      "index-extents",
-    );
-    if (!this.#isDeep || !isWithin) return;
     if (path.length === 0 && !this.#array.isAdopted) {
-      const fileSize = await this.#sizeOfFile(end - indexSize, read);
+      const fileSize = await this.#sizeOfFile(end - indexSize);
       const problem = await tiffShardProblem(this.#array.chunks.metadata, {
         coordinates: this.#coordinates,
-        index: entries,
+        index,
         size: fileSize,
-        read,
+        read: this.#read,
       });
       if (problem !== undefined) {
         this.#add(
@@ -357,7 +347,7 @@ class ChunkVerification {
       const key = chunks.key(this.#coordinates);
       const wasAdopted = fileSize < end - indexSize;
       const problems = zipShardProblems(
-        { store, key, index: entries, read, ...wasAdopted && { fileSize } },
+        { store, key, index, read: this.#read, ...wasAdopted && { fileSize } },
         this.#options,
       );
       for await (const { kind, message } of problems) {
@@ -365,21 +355,14 @@ class ChunkVerification {
         this.#add(rule, message);
       }
     }
-    for (const [place, entry] of entries.entries()) {
-      if (entry === undefined) continue;
+    for (const chunk of innerChunksOf(shard, index, layout)) {
       this.#assertDecoded();
-      const { offset, length } = entry;
       await this.#verifyPiece({
         level: inner,
-        size: length,
-        read: (range) =>
-          read(
-            "offset" in range
-              ? { offset: offset + range.offset, length: range.length }
-              : range,
-          ),
-        path: [...path, place],
-        first: coordinatesInShard(place, layout).map((coordinate, i) =>
+        size: chunk.size,
+        read: chunk.read,
+        path: [...path, chunk.place],
+        first: chunk.coordinates.map((coordinate, i) =>
           first[i]! + coordinate * inner.shape[i]!
         ),
       });
@@ -387,11 +370,11 @@ class ChunkVerification {
   }
 
   /** The length of the file in a shard, without the record that copies of adopted files have behind it. */
-  async #sizeOfFile(size: number, read: Read): Promise<number> {
+  async #sizeOfFile(size: number): Promise<number> {
     const offset = size - FILE_RECORD_SIZE;
     const bytes = offset < 0
       ? undefined
-      : await read({ offset, length: FILE_RECORD_SIZE });
+      : await this.#read({ offset, length: FILE_RECORD_SIZE });
     return bytes && decodeFileRecord(bytes) ? offset : size;
   }
 
