@@ -1,23 +1,17 @@
 /** The package for npm, installed into empty folders. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { dirname, join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { exists } from "@std/fs/exists";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { FileSystemStore } from "../../mod.ts";
 import { getSharded, withZarrParts } from "../../zarrita.ts";
 import { testInChromium } from "../browser/chromium.ts";
 import { serveFolder } from "../browser/file_server.ts";
-import { NODE, printed } from "../runtimes/programs.ts";
+import { printed } from "../runtimes/programs.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
-import { findOnPath, testWith, type Tool } from "../support/tools.ts";
+import { testWith } from "../support/tools.ts";
+import { ARRAY, at, install, NPM, pack, runIn, succeed } from "./installed.ts";
 import * as zarr from "zarrita";
-
-const at = (path: string) => fileURLToPath(import.meta.resolve(path));
-const ARRAY = at("../fixtures/dem.zarr");
-
-/** npm beside Node. */
-const NPM: Tool = await findOnPath(["npm"]) !== undefined && "path" in NODE
-  ? NODE
-  : { missing: "Node 20 or later and npm are needed on PATH" };
 
 /** The tools of users that check or bundle the package. */
 const TOOLS = [
@@ -31,73 +25,23 @@ const TOOLS = [
   "zarrita@0.7.5",
 ];
 
-interface Output {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** Runs a program in a folder, with no Deno on PATH. */
-async function runIn(
-  cwd: string,
-  program: string,
-  args: readonly string[],
-): Promise<Output> {
-  const path = Deno.env.get("PATH")!.split(":")
-    .filter((folder) => folder !== dirname(Deno.execPath()))
-    .join(":");
-  const { code, stdout, stderr } = await new Deno.Command(program, {
-    args: [...args],
-    cwd,
-    env: { PATH: path },
-  }).output();
-  const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
-  return { code, stdout: decode(stdout), stderr: decode(stderr) };
-}
-
-async function succeed(
-  cwd: string,
-  program: string,
-  ...args: readonly string[]
-): Promise<string> {
-  const { code, stdout, stderr } = await runIn(cwd, program, args);
-  assertEquals(code, 0, `${program} ${args.join(" ")}: ${stdout}${stderr}`);
-  return stdout;
-}
-
-/** Builds the package in a folder, and returns the path of the tarball. */
-async function pack(folder: string): Promise<string> {
-  const path = await printed(Deno.execPath(), [
-    ...["run", "-A", at("../../tools/run.ts")],
-    ...["run", "-A", at("../../tools/npm/build_package.ts"), folder],
-  ]);
-  return path.trim().split("\n").at(-1)!;
-}
-
-/** Builds the package, and installs it with other packages into a folder; returns the tarball. */
-async function install(
-  folder: string,
-  packages: readonly string[],
-): Promise<string> {
-  const tarball = await pack(folder);
-  await Deno.writeTextFile(
-    join(folder, "package.json"),
-    '{ "type": "module", "private": true }',
-  );
-  await succeed(
-    folder,
-    "npm",
-    ...["install", "--no-audit", "--no-fund", tarball, ...packages],
-  );
-  return tarball;
-}
-
 testWith(
   NPM,
   "npx zarr-parts works where only Node and npm are",
   (_, t) =>
     inTempDir(async (folder) => {
       await install(folder, []);
+      await t.step(
+        "without Deno, which npx fetches for the command",
+        async () => {
+          assertEquals(await exists(join(folder, "node_modules/deno")), false);
+          const { code, stdout, stderr } = await runIn(folder, "npx", [
+            ...["--offline", "zarr-parts", "inspect", ARRAY, "--json"],
+          ]);
+          assertEquals(code, 0, stderr);
+          assertEquals(JSON.parse(stdout).nodes[0].path, "");
+        },
+      );
       const npx = (...args: string[]) =>
         runIn(folder, "npx", ["--offline", "zarr-parts", ...args]);
       await succeed(folder, "cp", "-r", ARRAY, "dem.zarr");

@@ -108,10 +108,13 @@ async function completed(
       "./cli": { types: "./src/cli/main.d.ts", default: "./bin/command.js" },
     },
     bin: { [NAME]: "./bin/zarr-parts.js" },
-    // Those who import the library alone may leave it out by `npm install --omit=optional`.
-    optionalDependencies: { deno: DENO },
-    peerDependencies: { zarrita: zarritaRange() },
-    peerDependenciesMeta: { zarrita: { optional: true } },
+    // Deno has 92 MB. npm does not install it for those who import the library; the command
+    // asks npx for it where it is missing.
+    peerDependencies: { deno: DENO, zarrita: zarritaRange() },
+    peerDependenciesMeta: {
+      deno: { optional: true },
+      zarrita: { optional: true },
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-// Runs the command line in the Deno that the npm package `deno` brings.
-import { spawn } from "node:child_process";
+// Runs the command line in the Deno of the npm package `deno`: the installed one, or else the
+// one that npx keeps in its cache.
+import { execFileSync, spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 
@@ -9,14 +10,43 @@ const given = process.env.ZARR_PARTS_DENO;
 /** Finds the program of Deno. */
 function findDeno() {
   if (given) return given;
+  const require = createRequire(import.meta.url);
+  const { deno } = require("../package.json").peerDependencies;
+  let installer;
   try {
-    return createRequire(import.meta.url)("deno/install_api.cjs").runInstall();
-  } catch (error) {
-    console.error(
-      `zarr-parts: Cannot find Deno, which the npm package "deno" brings: install the package without --omit=optional, or set ZARR_PARTS_DENO to the path of deno (${error.message})`,
-    );
-    process.exit(1);
+    installer = require("deno/install_api.cjs");
+  } catch {
+    return fetchDeno(`deno@${deno}`);
   }
+  try {
+    return installer.runInstall();
+  } catch (error) {
+    fail(`Cannot find the program of the npm package "deno"`, error);
+  }
+}
+
+/** Lets npx fetch Deno, once, and returns the path of its program. */
+function fetchDeno(name) {
+  try {
+    return execFileSync(
+      "npx",
+      ["--yes", name, "eval", "-p", "Deno.execPath()"],
+      {
+        encoding: "utf8",
+        stdio: ["ignore", "pipe", "pipe"],
+        shell: process.platform === "win32",
+      },
+    ).trim();
+  } catch (error) {
+    fail(`Cannot fetch Deno: install it by npm install ${name}`, error);
+  }
+}
+
+function fail(message, error) {
+  console.error(
+    `zarr-parts: ${message}, or set ZARR_PARTS_DENO to the path of deno (${error.message.trim()})`,
+  );
+  process.exit(1);
 }
 
 const command = fileURLToPath(new URL("./command.js", import.meta.url));
