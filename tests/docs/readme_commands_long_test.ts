@@ -1,13 +1,13 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { copy } from "@std/fs/copy";
 import { cliCommand } from "../cli/run_cli.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { codeBlocksOf, pathOf, readPages } from "./pages.ts";
 
 /** Commands that other tests run, or that need a registry. */
 const NOT_HERE =
-  /^(npx -y deno@\S+ task (demo|test)\b|alias |npm install |deno add |\w+=\S+ deno serve .* examples\/)/;
-const CLI = /^zarr-parts /;
+  /^(npx -y deno@\S+ task test\b|alias |npm install |deno add |\w+=\S+ deno serve .* examples\/)/;
+/** Commands that run a task, for which Deno chooses JSR or the stand-ins, and the command line. */
+const [TASK, CLI] = [/^npx -y deno@\S+ (?=task )/, /^zarr-parts /];
 
 /** The commands of the README, without comments. */
 async function readCommands(): Promise<string[]> {
@@ -19,12 +19,12 @@ async function readCommands(): Promise<string[]> {
     .map((line) => line.replace(/(^| +)#.*/, "").trim()).filter(Boolean);
 }
 
-/** Makes a folder with the files of a clone that commands name. */
+/** Clones the repository. */
 async function makeClone(folder: string): Promise<void> {
-  for (const name of ["dem.zarr", "tiffs"]) {
-    const path = `tests/fixtures/${name}`;
-    await copy(pathOf(path), `${folder}/${path}`);
-  }
+  const { code, stderr } = await new Deno.Command("git", {
+    args: ["clone", "--quiet", pathOf("."), folder],
+  }).output();
+  assertEquals(code, 0, new TextDecoder().decode(stderr));
 }
 
 Deno.test({
@@ -35,10 +35,18 @@ Deno.test({
       .filter((line) => !NOT_HERE.test(line));
     assert(commands.length > 5, `Found only ${commands.length} commands`);
     await inTempDir(async (folder) => {
-      await Deno.mkdir(`${folder}/tests/fixtures`, { recursive: true });
       await makeClone(folder);
       const program = cliCommand([]).map((word) => `'${word}'`).join(" ");
       for (const command of commands) {
+        if (TASK.test(command)) {
+          const line = command.replace(TASK, `exec '${Deno.execPath()}' `);
+          const { code, stderr } = await new Deno.Command("sh", {
+            args: ["-c", line],
+            cwd: folder,
+          }).output();
+          assertEquals(code, 0, new TextDecoder().decode(stderr));
+          continue;
+        }
         assertMatch(command, CLI);
         const isServer = command.startsWith("zarr-parts serve ");
         // Another server may have the port of the README.

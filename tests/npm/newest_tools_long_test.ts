@@ -78,7 +78,11 @@ async function installNewest(
     await Deno.writeTextFile(join(folder, name), text);
   }
   for (const name of ["read_in_threads.js", "threaded_page.js"]) {
-    await Deno.copyFile(at(`./${name}`), join(folder, name));
+    const text = await Deno.readTextFile(at(`./${name}`));
+    await Deno.writeTextFile(
+      join(folder, name),
+      text.replaceAll('"@zarr-parts/zarr-parts', '"zarr-parts'),
+    );
   }
   await succeed(folder, "cp", "-r", ARRAY, join(folder, "dem.zarr"));
 }

@@ -1,5 +1,9 @@
 // Reads an array in threads, as all bundlers and test runners must let programs do.
-import { getSharded, registerCodecs, withZarrParts } from "zarr-parts/zarrita";
+import {
+  getSharded,
+  registerCodecs,
+  withZarrParts,
+} from "@zarr-parts/zarr-parts/zarrita";
 import * as zarr from "zarrita";
 
 export async function readInThreads(store) {

@@ -1,5 +1,5 @@
 // The program of a page that prints what it reads over HTTP.
-import { HttpStore } from "zarr-parts";
+import { HttpStore } from "@zarr-parts/zarr-parts";
 import { readInThreads } from "./read_in_threads.js";
 
 readInThreads(new HttpStore(new URL("dem.zarr", location.href)))
