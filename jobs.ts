@@ -43,6 +43,8 @@ export {
   type OtherArray,
   type RecodedChunks,
   type Recoding,
+  references,
+  type ReferencesOptions,
   type Repair,
   repair,
   type RepairOptions,

@@ -40,6 +40,10 @@ export const COMMANDS: Readonly<
     line: "serve arrays to all Zarr programs over HTTP",
     load: async () => (await import("./serve_command.ts")).SERVE,
   },
+  references: {
+    line: "write references by which Python and GDAL read arrays",
+    load: async () => (await import("./references_command.ts")).REFERENCES,
+  },
   completions: {
     line: "print a script that lets a shell complete arguments",
     load: async () =>

@@ -25,6 +25,7 @@ export interface Outputs {
   readonly split: PartsOutput;
   readonly join: PartsOutput;
   readonly serve: ServeOutput;
+  readonly references: ReferencesOutput;
   readonly error: ErrorOutput;
 }
 
@@ -71,6 +72,14 @@ export interface PartsOutput {
 export interface ServeOutput {
   /** The URL of the store. */
   readonly url: string;
+}
+
+/** The references that were written. */
+export interface ReferencesOutput {
+  /** The number of references to chunks. */
+  readonly references: number;
+  /** What comes before the keys in URLs. */
+  readonly urlPrefix: string;
 }
 
 /** An error that ended a command. Errors of some classes have further members, such as `key`. */

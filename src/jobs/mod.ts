@@ -1,6 +1,6 @@
 /**
  * Work on whole arrays and groups: `convert` and `convertInPlace`, `verify`, `repair`,
- * `inspect` and `migrate`. Each has a folder or a file.
+ * `inspect`, `migrate` and `references`. Each has a folder or a file.
  */
 export { migrate, type MigrateOptions, type Migration } from "./migrate.ts";
 export { checkedStream } from "./chunk_checks.ts";
@@ -30,6 +30,7 @@ export {
   type InspectOptions,
   type InvalidNode,
 } from "./inspect.ts";
+export { references, type ReferencesOptions } from "./references.ts";
 export {
   type Repair,
   repair,

@@ -1,0 +1,111 @@
+"""References by the command line, read without this package."""
+
+import json
+import warnings
+from pathlib import Path
+
+import fsspec
+import numpy as np
+import pytest
+import zarr
+from conftest import LAYOUTS, run
+from test_reading import arrays_of
+from zarr.storage import FsspecStore
+
+
+@pytest.fixture(scope="module", params=LAYOUTS)
+def written(request: pytest.FixtureRequest, data: Path) -> tuple[Path, Path]:
+    """A file of references, and the plain copy of what they lead to."""
+    name = request.param
+    run("references", f"{name}.zarr", "-o", f"{name}.json", cwd=data)
+    return data / f"{name}.json", data / f"{name}.plain.zarr"
+
+
+def test_zarr_python_and_xarray(written: tuple[Path, Path]) -> None:
+    path, plain = written
+    if path.name == "adopted.json" or path.name == "tiff.json":
+        register = pytest.importorskip("imagecodecs.zarr").register_codecs
+        register(verbose=False)
+    files = fsspec.filesystem("reference", fo=str(path), asynchronous=True)
+    store = FsspecStore(files, path="", read_only=True)
+    for array in arrays_of(zarr.open(plain, mode="r")):
+        found = zarr.open_array(store, path=array.path, mode="r")
+        assert found.dtype == array.dtype
+        np.testing.assert_array_equal(found[...], array[...])
+
+
+def test_gdal(written: tuple[Path, Path]) -> None:
+    rasterio = pytest.importorskip("rasterio")
+    path, plain = written
+    if path.name in ("adopted.json", "tiff.json"):
+        pytest.skip("GDAL has no codecs of imagecodecs")
+    for array in arrays_of(zarr.open(plain, mode="r")):
+        document = json.loads(path.read_text())["refs"][f"{array.path}/zarr.json".lstrip("/")]
+        if array.ndim != 2 or "crc32c" in document:  # GDAL has no such codec.
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            name = f":/{array.path}" if array.path else ""
+            with rasterio.open(f'ZARR:"/vsikerchunk_json_ref/{{{path}}}"{name}') as dataset:
+                np.testing.assert_array_equal(dataset.read(1), array[...])
+
+
+def test_virtualizarr_and_icechunk(data: Path, tmp_path: Path) -> None:
+    virtualizarr = pytest.importorskip("virtualizarr")
+    icechunk = pytest.importorskip("icechunk")
+    xarray = pytest.importorskip("xarray")
+    from obstore.store import LocalStore
+    from virtualizarr.parsers import KerchunkJSONParser
+    from virtualizarr.registry import ObjectStoreRegistry
+
+    values = xarray.Dataset({"t": (("y", "x"), np.arange(96, dtype="int32").reshape(8, 12))})
+    encoding = {"t": {"chunks": (2, 3), "shards": (4, 6)}}
+    values.to_zarr(tmp_path / "a.zarr", mode="w", zarr_format=3, consolidated=False, encoding=encoding)
+    run("convert", "a.zarr", "b.zarr", "--suffix", ".s", "--parts", ",.index", cwd=tmp_path)
+    run("references", "b.zarr", "-o", "b.json", cwd=tmp_path)
+    registry = ObjectStoreRegistry({"file://": LocalStore()})
+    virtual = virtualizarr.open_virtual_dataset(str(tmp_path / "b.json"), registry=registry, parser=KerchunkJSONParser())
+    config = icechunk.RepositoryConfig.default()
+    config.set_virtual_chunk_container(icechunk.VirtualChunkContainer(f"file://{tmp_path}/", icechunk.local_filesystem_store(str(tmp_path))))
+    repository = icechunk.Repository.create(
+        icechunk.in_memory_storage(), config, authorize_virtual_chunk_access={f"file://{tmp_path}/": None}
+    )
+    session = repository.writable_session("main")
+    virtual.vz.to_icechunk(session.store)
+    xarray.testing.assert_equal(xarray.open_zarr(session.store, consolidated=False).load(), values)
+
+
+BYTES, CRC32C, TRANSPOSE = zarr.codecs.BytesCodec(), zarr.codecs.Crc32cCodec(), zarr.codecs.TransposeCodec(order=(1, 2, 0))
+SHARDS = {
+    "transposed": [TRANSPOSE, zarr.codecs.ShardingCodec(chunk_shape=(2, 4, 3), codecs=[TRANSPOSE, BYTES])],
+    "nested": [
+        TRANSPOSE,
+        zarr.codecs.ShardingCodec(
+            chunk_shape=(6, 6, 6),
+            codecs=[TRANSPOSE, zarr.codecs.ShardingCodec(chunk_shape=(2, 3, 2), codecs=[BYTES, CRC32C], index_location="start")],
+        ),
+    ],
+    "checksum": [zarr.codecs.ShardingCodec(chunk_shape=(3, 2, 4), codecs=[BYTES]), CRC32C],
+}
+
+
+@pytest.mark.parametrize("name", SHARDS)
+def test_shards_in_transposed_and_nested_shards(tmp_path: Path, name: str) -> None:
+    chunks = (6, 4, 4) if name == "checksum" else (12, 12, 12)
+    array = zarr.create(store=tmp_path / "a.zarr", shape=(13, 11, 10), chunks=chunks, dtype="int32", codecs=SHARDS[name], zarr_format=3)
+    array[...] = np.arange(13 * 11 * 10).reshape(13, 11, 10)
+    run("convert", "a.zarr", "b.zarr", "--suffix", ".s", "--parts", ".head:5,", cwd=tmp_path)
+    run("references", "b.zarr", "-o", "b.json", cwd=tmp_path)
+    files = fsspec.filesystem("reference", fo=str(tmp_path / "b.json"), asynchronous=True)
+    found = zarr.open_array(FsspecStore(files, path="", read_only=True), mode="r")
+    np.testing.assert_array_equal(found[...], array[...])
+
+
+def test_options(data: Path) -> None:
+    run("references", "index.zarr", "-o", "only.json", "--only", "zstd", "--url-prefix", "https://example.com/x y/", cwd=data)
+    references = json.loads((data / "only.json").read_text())["refs"]
+    assert references["zstd/c/0/0"][0] == "https://example.com/x y/zstd/c/0/0.shard"
+    assert not [key for key in references if key.startswith("raw")]
+    with pytest.raises(AssertionError, match="--plain"):
+        run("references", "data_first.zarr", "-o", "none.json", "--inline-limit", "0", cwd=data)
+    assert not (data / "none.json").exists()

@@ -1,0 +1,127 @@
+import { isAbsolute, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { rename, rm, writeFile } from "node:fs/promises";
+import { references } from "../jobs/mod.ts";
+import { type Command, UsageError, wholeNumber } from "./command.ts";
+import { countText, unitsText } from "./format.ts";
+import { openSource } from "./open_source.ts";
+import { pathOf } from "./open_store.ts";
+import { printJson } from "./outputs.ts";
+import {
+  chosenNodes,
+  NODE_OPTION_NAMES,
+  NODE_OPTIONS,
+  SOURCE_OPTIONS,
+} from "./shared_options.ts";
+
+/** Above this number of references, the command names a format that is faster to open. */
+const MANY = 1_000_000;
+
+/** `zarr-parts references SOURCE -o FILE` */
+export const REFERENCES: Command = {
+  name: "references",
+  operands: ["SOURCE"],
+  summary:
+    "Writes references to the chunks of an array or a group, in the format of kerchunk, by which zarr-python, xarray, GDAL and VirtualiZarr read the array where it is. SOURCE is the path or the URL of a folder. References are those of the moment: a chunk that is written later may be read wrong.",
+  options: {
+    "-o, --output <FILE>": "the JSON file to write",
+    "--url-prefix <URL>":
+      "what comes before keys in URLs; by default, the URL of SOURCE",
+    "--inline-limit <N>":
+      "the greatest length in bytes of a chunk that is written into the references where it lies in several objects; 4096 by default",
+    ...NODE_OPTIONS,
+    ...SOURCE_OPTIONS,
+  },
+  repeatable: NODE_OPTION_NAMES,
+  examples: [
+    "zarr-parts references data.zarr -o refs.json",
+    "zarr-parts references data.zarr -o refs.json --url-prefix https://a.org/data/",
+  ],
+  async run(args, io) {
+    const [source] = args.operands as [string];
+    const output = args.text("output");
+    if (output === undefined) {
+      throw new UsageError(
+        "Expected -o FILE, the file to write, such as -o refs.json",
+      );
+    }
+    const inlineLimit = wholeNumber(args, "inline-limit", 0);
+    const urlPrefix = args.text("url-prefix") ?? urlOf(source);
+    const store = await openSource(source, io, {
+      followLinks: args.has("follow-links"),
+      isQuiet: args.has("quiet"),
+    });
+    if (store.describe !== undefined) {
+      throw new UsageError(
+        `References lead to files and objects, and ${
+          JSON.stringify(source)
+        } is an archive; expected an array that was copied out of it by zarr-parts convert`,
+      );
+    }
+    let count = 0;
+    const stream = references(store, {
+      urlPrefix,
+      ...inlineLimit !== undefined && { inlineLimit },
+      ...chosenNodes(args),
+      signal: io.signal,
+      onProgress(references) {
+        count = references;
+      },
+    });
+    const unfinished = `${output}.unfinished`;
+    try {
+      await writeFile(unfinished, stream, { signal: io.signal });
+      await rename(unfinished, output);
+    } catch (error) {
+      await rm(unfinished, { force: true });
+      throw error;
+    }
+    if (args.has("json")) {
+      printJson(io, "references", { references: count, urlPrefix });
+      return 0;
+    }
+    if (count > MANY) {
+      io.note(
+        `${
+          countText(count)
+        } references take long to open; VirtualiZarr with Icechunk opens as many at once\n`,
+      );
+    }
+    if (args.has("quiet")) return 0;
+    io.print(`${output}: ${unitsText(count, "reference")}`);
+    for (const line of openingLines(resolve(output), urlPrefix)) io.print(line);
+    return 0;
+  },
+};
+
+/** The URL of a source, with a last slash. */
+function urlOf(source: string): string {
+  const path = pathOf(source);
+  const url = path === undefined
+    ? source
+    : pathToFileURL(isAbsolute(path) ? path : resolve(path)).href;
+  return url.endsWith("/") ? url : `${url}/`;
+}
+
+/** The lines that open references in other programs. */
+function openingLines(path: string, urlPrefix: string): string[] {
+  const [, protocol] = /^(https?):/.exec(urlPrefix) ?? [];
+  const remote = protocol
+    ? `, remote_protocol="${protocol}", remote_options={"asynchronous": True}`
+    : "";
+  return [
+    "",
+    "zarr-python:",
+    "  import fsspec, zarr",
+    `  fs = fsspec.filesystem("reference", fo=${
+      JSON.stringify(path)
+    }, asynchronous=True${remote})`,
+    '  zarr.open(zarr.storage.FsspecStore(fs, path="", read_only=True), mode="r")',
+    "xarray:",
+    `  xarray.open_zarr(zarr.storage.FsspecStore(fs, path="", read_only=True), consolidated=False)`,
+    "GDAL:",
+    `  gdalmdiminfo 'ZARR:"/vsikerchunk_json_ref/{${path}}"'`,
+    "",
+    "References are those of this moment: a chunk that is written later may be read wrong.",
+  ];
+}

@@ -1,0 +1,433 @@
+import {
+  ArrayChunks,
+  type ChunkLevel,
+  chunksOfGrid,
+  type ParsedArray,
+  parsedArrayOf,
+} from "../arrays/mod.ts";
+import { checkFileRecord, isAdopted } from "../adopt/mod.ts";
+import { CHECKSUM_SIZE } from "../checksum/mod.ts";
+import {
+  checkOptions,
+  describe,
+  FUNCTION,
+  inDocument,
+  MetadataError,
+  type OptionRules,
+  SIGNAL,
+  TEXT,
+} from "../errors/mod.ts";
+import {
+  formatZarrJson,
+  isArrayDocument,
+  isWhole,
+  type Members,
+} from "../metadata/mod.ts";
+import { joinBytes } from "../runtime/mod.ts";
+import { type ChunkBytes, innerChunksOf, readIndex } from "../shards/mod.ts";
+import {
+  describeStore,
+  readSize,
+  type Store,
+  type StoreKey,
+  type StoreOptions,
+} from "../stores/mod.ts";
+import {
+  documentKey,
+  GLOBS,
+  type Node,
+  nodeChooser,
+  type NodeLocation,
+  pathIn,
+  type Place,
+  placeOf,
+  readNodes,
+} from "../hierarchy/mod.ts";
+
+/**
+ * Options of {@linkcode references}.
+ *
+ * @example
+ * ```ts
+ * import type { ReferencesOptions } from "@zarr-parts/zarr-parts/jobs";
+ *
+ * const options: ReferencesOptions = { urlPrefix: "https://example.com/dem.zarr/" };
+ * ```
+ */
+export interface ReferencesOptions extends StoreOptions {
+  /** What comes before the keys of the store in URLs, such as `https://example.com/dem.zarr/` or `file:///data/dem.zarr/`. */
+  readonly urlPrefix: string;
+  /**
+   * The greatest length in bytes of a chunk or inner chunk that is written into the
+   * references where it lies in several objects. Default: 4096.
+   */
+  readonly inlineLimit?: number | undefined;
+  /** Globs of the nodes of a group that are referred to, as in `inspect`. Default: all nodes. */
+  readonly only?: string | readonly string[] | undefined;
+  /** Globs of the nodes of a group that are left out, with the nodes below them. */
+  readonly exclude?: string | readonly string[] | undefined;
+  /** Called with the number of references to chunks, as it grows. */
+  readonly onProgress?: ((references: number) => void) | undefined;
+}
+
+const OPTIONS: OptionRules<ReferencesOptions> = {
+  urlPrefix: TEXT,
+  inlineLimit: {
+    expected: "a whole number of bytes",
+    isValid: (value) => isWhole(value),
+  },
+  only: GLOBS,
+  exclude: GLOBS,
+  onProgress: FUNCTION,
+  signal: SIGNAL,
+};
+
+/** The number of chunks that are looked up at once. */
+const AT_ONCE = 16;
+
+/**
+ * Writes references to the chunks of an array or a group, in the format of kerchunk, version
+ * 1: a JSON document by which other programs read the data where it is, such as zarr-python
+ * through fsspec, xarray, GDAL and VirtualiZarr.
+ *
+ * The inner chunks of shards become chunks. Absent ones have no reference, and those that lie
+ * outside the array are left out. Bytes that lie in several objects are written into the
+ * document. The references are those of the moment: who reads a chunk that is written later
+ * may get wrong bytes.
+ *
+ * @param location The store or a path in it.
+ * @param options `urlPrefix`: what comes before keys in URLs; `inlineLimit`; `only` and
+ * `exclude`: the nodes of a group; `onProgress`; `signal`.
+ * @returns The document, in UTF-8. It is made as it is read, in constant memory.
+ * @throws {TypeError | RangeError} If an option has a wrong value.
+ *
+ * The stream fails with a `MetadataError` for an array that has no references, with a
+ * `RangeError` for a chunk in several objects that is too long, and with the errors of
+ * `ArrayChunks` for damaged chunks.
+ *
+ * @example
+ * ```ts
+ * import { FileSystemStore } from "@zarr-parts/zarr-parts";
+ * import { references } from "@zarr-parts/zarr-parts/jobs";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const store = new FileSystemStore("tests/fixtures/dem.zarr");
+ * const stream = references(store, { urlPrefix: "https://example.com/dem.zarr/" });
+ * const { version, refs } = await new Response(stream).json();
+ * assertEquals(version, 1);
+ * assertEquals(refs["c/0/0"][0], "https://example.com/dem.zarr/c/0/0");
+ * ```
+ */
+export function references(
+  location: Store | NodeLocation,
+  options: ReferencesOptions,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const place = placeOf(location);
+  checkOptions(options, OPTIONS, "references");
+  if (typeof options.urlPrefix !== "string") {
+    throw new TypeError(
+      `Expected the option "urlPrefix", such as "https://example.com/dem.zarr/", found ${
+        describe(options.urlPrefix)
+      }`,
+    );
+  }
+  return ReadableStream.from(documentOf(place, options))
+    .pipeThrough(new TextEncoderStream());
+}
+
+async function* documentOf(
+  place: Place,
+  options: ReferencesOptions,
+): AsyncGenerator<string> {
+  const nodes = await readNodes(place, readOptions(options), {
+    choose: nodeChooser(options, () => {}),
+  });
+  // Nothing is written of a group of which an array has no references.
+  const arrays = nodes.map((node) => openNode(place, node, options));
+  yield '{"version":1,"refs":{';
+  let separator = "\n";
+  let count = 0;
+  for (const [i, node] of nodes.entries()) {
+    const array = arrays[i];
+    const folder = node.path === "" ? "" : `${node.path}/`;
+    const text = new TextDecoder().decode(
+      formatZarrJson(array?.document ?? plainGroup(node.document), {
+        nonFinite: "strings",
+      }),
+    );
+    yield `${separator}${JSON.stringify(`${folder}zarr.json`)}:${
+      JSON.stringify(text)
+    }`;
+    separator = ",\n";
+    if (array === undefined) continue;
+    for await (const found of array.references()) {
+      for (const [coordinates, reference] of found) {
+        const key = `${folder}${["c", ...coordinates].join("/")}`;
+        yield `${separator}${JSON.stringify(key)}:${JSON.stringify(reference)}`;
+      }
+      count += found.length;
+      options.onProgress?.(count);
+    }
+  }
+  yield "\n}}\n";
+}
+
+function readOptions({ signal }: ReferencesOptions): StoreOptions {
+  return signal ? { signal } : {};
+}
+
+/** A URL with the place of the bytes, or the bytes in Base64. */
+type Reference =
+  | readonly [url: string, offset: number, length: number]
+  | string;
+
+/** The grid coordinates of a chunk, and where it is. */
+type ChunkReference = readonly [coordinates: readonly number[], Reference];
+
+function openNode(
+  place: Place,
+  { path, document }: Node,
+  options: ReferencesOptions,
+): ReferredArray | undefined {
+  if (!isArrayDocument(document)) return undefined;
+  return inDocument(
+    documentKey(place, path),
+    describeStore(place.store),
+    () => new ReferredArray(place, path, document, options),
+  );
+}
+
+/** Consolidated metadata would repeat the documents of all arrays. */
+function plainGroup(document: unknown): unknown {
+  const { consolidated_metadata: _, ...group } = document as Members;
+  return group;
+}
+
+/** An array whose chunks are referred to: its innermost chunks. */
+class ReferredArray {
+  /** The document of an array whose chunks are the innermost chunks of this one. */
+  readonly document: Members;
+  readonly #place: Place;
+  readonly #chunks: ArrayChunks;
+  readonly #array: ParsedArray;
+  readonly #options: ReferencesOptions;
+  /** The shape of the innermost chunks, by the dimensions of the array. */
+  readonly #innerShape: readonly number[];
+
+  constructor(
+    place: Place,
+    path: string,
+    document: Members,
+    options: ReferencesOptions,
+  ) {
+    this.#place = place;
+    this.#options = options;
+    this.#chunks = new ArrayChunks(place.store, pathIn(place, path), document);
+    this.#array = parsedArrayOf(this.#chunks);
+    const { levels, innermost } = this.#array;
+    let shape = innermost.shape;
+    for (const { shard, path } of levels.toReversed()) {
+      if (shard === undefined) continue;
+      assertSeparable(shard.before, ["transpose"], path);
+      assertSeparable(shard.after, ["crc32c"], path);
+      shape = inOuterOrder(shape, shard.order);
+    }
+    this.#innerShape = shape;
+    const { storage_transformers: _, ...rest } = document;
+    this.document = {
+      ...rest,
+      chunk_grid: { name: "regular", configuration: { chunk_shape: shape } },
+      chunk_key_encoding: {
+        name: "default",
+        configuration: { separator: "/" },
+      },
+      codecs: levels.length === 1
+        ? rest.codecs
+        : levels.flatMap(({ shard, codecs }) => shard?.before ?? codecs),
+    };
+  }
+
+  /** The references of all chunks, some at a time. */
+  async *references(): AsyncGenerator<ChunkReference[]> {
+    const options = readOptions(this.#options);
+    const stored = typeof this.#place.store.list === "function"
+      ? this.#chunks.list(options)
+      : chunksOfGrid(this.#chunks.gridShape);
+    let batch: Promise<ChunkReference[]>[] = [];
+    for await (const coordinates of stored) {
+      batch.push(this.#referencesOf(coordinates));
+      if (batch.length < AT_ONCE) continue;
+      yield (await Promise.all(batch)).flat();
+      batch = [];
+    }
+    yield (await Promise.all(batch)).flat();
+  }
+
+  /** The references of a stored chunk, or of the inner chunks of a shard. */
+  async #referencesOf(
+    coordinates: readonly number[],
+  ): Promise<ChunkReference[]> {
+    const options = readOptions(this.#options);
+    const size = await this.#chunks.size(coordinates, options);
+    if (size === undefined) return [];
+    const { parts, chunk } = this.#array;
+    const key = this.#chunks.key(coordinates);
+    if (chunk.shard && isAdopted(parts, chunk.shard.layout)) {
+      await checkFileRecord({ store: this.#place.store, key }, options);
+    }
+    const stored: StoredChunk = {
+      coordinates,
+      key,
+      objects: await this.#objectsOf(key, size),
+    };
+    const value: ChunkBytes = {
+      size,
+      read: (range) => this.#chunks.getRange(coordinates, range, options),
+    };
+    const found: ChunkReference[] = [];
+    const first = coordinates.map((c, i) => c * chunk.shape[i]!);
+    for await (const inner of innermostOf(value, chunk, key)) {
+      const start = inner.first.map((at, i) => first[i]! + at);
+      if (start.some((at, i) => at >= this.#array.shape[i]!)) continue;
+      found.push([
+        start.map((at, i) => at / this.#innerShape[i]!),
+        await this.#referenceTo(stored, inner),
+      ]);
+    }
+    return found;
+  }
+
+  /** The objects that a chunk is stored in, with their lengths. */
+  async #objectsOf(key: StoreKey, size: number): Promise<StoredObject[]> {
+    const { parts } = this.#array;
+    const known = parts.reduce((sum, part) => sum + (part.size ?? 0), 0);
+    const isOneUnsized =
+      parts.filter((part) => part.size === undefined).length === 1;
+    const options = readOptions(this.#options);
+    return await Promise.all(parts.map(async (part) => {
+      const partKey: StoreKey = `${key}${part.keySuffix}`;
+      const length = part.size ??
+        (isOneUnsized
+          ? size - known
+          : await readSize(this.#place.store, partKey, options) ?? 0);
+      return { key: partKey, length };
+    }));
+  }
+
+  async #referenceTo(
+    { coordinates, key, objects }: StoredChunk,
+    { offset, length }: InnermostChunk,
+  ): Promise<Reference> {
+    let start = 0;
+    for (const object of objects) {
+      const end = start + object.length;
+      if (length > 0 && offset >= start && offset + length <= end) {
+        return [this.#urlOf(object.key), offset - start, length];
+      }
+      start = end;
+    }
+    const { inlineLimit = 4096 } = this.#options;
+    if (length > inlineLimit) {
+      throw new RangeError(
+        `${length} bytes at ${offset} of chunk ${
+          describe(key)
+        } lie in several objects, where at most ${inlineLimit} are written into references; expected a greater inlineLimit, or an array by zarr-parts convert --plain`,
+      );
+    }
+    const bytes = await this.#chunks.getRange(
+      coordinates,
+      { offset, length },
+      readOptions(this.#options),
+    );
+    return `base64:${toBase64(bytes ?? joinBytes([]))}`;
+  }
+
+  #urlOf(key: StoreKey): string {
+    const { urlPrefix } = this.#options;
+    const path = key.slice(1);
+    return /^https?:/.test(urlPrefix)
+      ? urlPrefix + path.split("/").map(encodeURIComponent).join("/")
+      : urlPrefix + path;
+  }
+}
+
+/** A chunk, and the objects it is stored in, in their order. */
+interface StoredChunk {
+  readonly coordinates: readonly number[];
+  readonly key: StoreKey;
+  readonly objects: readonly StoredObject[];
+}
+
+interface StoredObject {
+  readonly key: StoreKey;
+  readonly length: number;
+}
+
+/** An innermost chunk, and where it is in a stored chunk: its bytes, and its first element. */
+interface InnermostChunk {
+  readonly offset: number;
+  readonly length: number;
+  readonly first: readonly number[];
+}
+
+/** The innermost chunks that are present in a chunk; the chunk itself if it is no shard. */
+async function* innermostOf(
+  chunk: ChunkBytes,
+  { shape, shard }: ChunkLevel,
+  key: string,
+): AsyncGenerator<InnermostChunk> {
+  if (shard === undefined) {
+    yield { offset: 0, length: chunk.size, first: shape.map(() => 0) };
+    return;
+  }
+  const size = chunk.size - CHECKSUM_SIZE * shard.after.length;
+  const value = { size, read: chunk.read };
+  const index = await readIndex(value, shard.layout, key);
+  if (index === undefined) return;
+  for (const inner of innerChunksOf(value, index, shard.layout)) {
+    for await (const innermost of innermostOf(inner, shard.inner, key)) {
+      const first = inner.coordinates.map((c, i) =>
+        c * shard.inner.shape[i]! + innermost.first[i]!
+      );
+      yield {
+        offset: inner.offset + innermost.offset,
+        length: innermost.length,
+        first: inOuterOrder(first, shard.order),
+      };
+    }
+  }
+}
+
+/** Returns numbers by the dimensions of a chunk, from those by the dimensions of its shard. */
+function inOuterOrder(
+  numbers: readonly number[],
+  order: readonly number[],
+): number[] {
+  const outer = new Array<number>(numbers.length);
+  for (const [i, number] of numbers.entries()) outer[order[i]!] = number;
+  return outer;
+}
+
+/** Refuses codecs around shards by which inner chunks cannot be decoded one by one. */
+function assertSeparable(
+  codecs: readonly { readonly name: string }[],
+  known: readonly string[],
+  path: string,
+): void {
+  const other = codecs.find(({ name }) => !known.includes(name));
+  if (other === undefined) return;
+  throw new MetadataError(
+    `References lead to inner chunks, which the codec ${
+      describe(other.name)
+    } around the shards does not leave as they are; expected ${
+      describe(known[0])
+    } alone, or an array by zarr-parts convert --plain --shards none`,
+    path,
+  );
+}
+
+function toBase64(bytes: Uint8Array): string {
+  let text = "";
+  for (const byte of bytes) text += String.fromCharCode(byte);
+  return btoa(text);
+}
