@@ -109,7 +109,6 @@ export const SCENARIOS: readonly Line[] = [
   line("write a, write b, read", { ...two, parts: 3, isLong }),
   line("delete d, write b, version", { ...two, isLong }),
   line("update a, update b, update e", { isLong }),
-  line("update a, update b, recover", { isLong }),
 ];
 
 function line(cast: string, chances: Chances & { isLong?: boolean }): Line {
