@@ -198,7 +198,7 @@ export abstract class BaseWritableStore extends BaseStore {
       options?.signal?.throwIfAborted();
       await (value instanceof Uint8Array
         ? this.setBytes(key, value, options)
-        : setValue(this, key, value, options));
+        : this.setStream(key, value, options));
     } catch (error) {
       await discard(value, error);
       throw error;
@@ -212,6 +212,15 @@ export abstract class BaseWritableStore extends BaseStore {
     options?: StoreOptions,
   ): Promise<void> {
     return setValue(this, key, bytes, options);
+  }
+
+  /** Stores a stream under a valid key, for stores that have a shorter way than pending values. */
+  protected setStream(
+    key: StoreKey,
+    stream: ReadableStream<Uint8Array>,
+    options?: StoreOptions,
+  ): Promise<void> {
+    return setValue(this, key, stream, options);
   }
 
   /**
