@@ -19,6 +19,8 @@ export interface ChunkMetadata {
    * use again. By default, they have a buffer of their own, which zarrita keeps.
    */
   readonly reusesMemory?: boolean;
+  /** Whether data that ends too early is refused also where other programs fill it up. */
+  readonly isStrict?: boolean;
   /** All codecs of the array, in the order in which they encode. */
   readonly codecs?: readonly {
     readonly name: string;

@@ -19,7 +19,7 @@ export interface ChunkEncoding {
 }
 
 /**
- * Decodes a chunk to bytes of elements.
+ * Decodes a chunk to bytes of elements, in order to verify it.
  *
  * @param what The name of the chunk in messages, at the start of a sentence.
  * @param codecs Codecs besides those of this package.
@@ -159,6 +159,7 @@ async function decoderOf(
       shape,
       codecs: all,
       reusesMemory,
+      isStrict: true,
     }) as Decoder | undefined;
   } catch (error) {
     // The registry of `registerCodecs` refuses unknown codecs.

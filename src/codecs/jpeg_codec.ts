@@ -4,10 +4,8 @@ import { decodeBase64, joinBytes } from "../runtime/mod.ts";
 import {
   type Chunk,
   type ChunkMetadata,
-  type ChunkRows,
   damaged,
   parseCodecConfiguration,
-  rowsOf,
 } from "./codec.ts";
 import { storedShape, stridesOf } from "./element_bytes.ts";
 import { colorConverter, type Colors } from "./jpeg/colors.ts";
@@ -64,12 +62,14 @@ export class JpegCodec {
   readonly kind = "array_to_bytes";
   readonly #configuration: Configuration;
   readonly #shape: readonly number[];
+  readonly #isStrict: boolean;
   /** The lengths of the stored chunk that are not 1. */
   readonly #lengths: readonly number[];
 
   constructor(configuration: Configuration, metadata: ChunkMetadata) {
     this.#configuration = configuration;
     this.#shape = metadata.shape;
+    this.#isStrict = metadata.isStrict ?? false;
     this.#lengths = storedShape(NAME, metadata).filter(isLong);
   }
 
@@ -97,43 +97,65 @@ export class JpegCodec {
   decode(encoded: Uint8Array): Chunk {
     const { header, ...options } = this.#configuration;
     const bytes = header ? joinBytes([header, encoded, END]) : encoded;
+    let found: Shape = [0, 0, 0];
+    let size: Size = { height: 0, width: 0 };
     let data: Uint8Array;
     try {
       data = decodeJpeg(bytes, {
         ...options,
-        assertShape: (shape) => this.#assertShape(shape, rowsOf(encoded)),
+        isStrict: this.#isStrict,
+        assertShape: (shape) => {
+          found = shape;
+          size = this.#sizeFor(shape);
+        },
       });
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
       throw damaged(encoded, `is not decoded by ${NAME}: ${error.message}`);
     }
-    const count = this.#shape.reduce((product, n) => product * n, 1);
-    if (data.length < count) { // Rows outside of the array, which are not stored.
-      const whole = new Uint8Array(count);
-      whole.set(data);
-      data = whole;
-    }
+    data = fitted(data, found, size);
     return { data, shape: this.#shape, stride: stridesOf(this.#shape) };
   }
 
-  /** @param rows The rows of a chunk that extends past the edge of the array. */
-  #assertShape(
-    [height, width, samples]: readonly [number, number, number],
-    rows: ChunkRows | undefined,
-  ): void {
-    const isShort = rows !== undefined && rows.count === this.#lengths[0] &&
-      height >= rows.inArray && height < rows.count;
-    const lengths = [isShort ? rows.count : height, width, samples]
-      .filter(isLong);
-    const isSame = lengths.length === this.#lengths.length &&
-      lengths.every((length, i) => length === this.#lengths[i]);
-    if (isSame) return;
+  /** The height and the width of the chunk, which a picture fits into but for rows below. */
+  #sizeFor([height, width, samples]: Shape): Size {
+    const lengths = [...this.#lengths];
+    const hasSamples = samples === 1 || lengths.pop() === samples;
+    const [first = 1, second = 1] = lengths;
+    const size = lengths.length < 2 && width > 1
+      ? { height: 1, width: first }
+      : { height: first, width: second };
+    if (hasSamples && lengths.length <= 2 && width <= size.width) return size;
     throw new SyntaxError(
       `Expected a picture for a chunk of the shape ${
         describe(this.#shape)
       }, found the height ${height}, the width ${width} and ${samples} samples`,
     );
   }
+}
+
+/** The height, the width, and the number of samples of a pixel. */
+type Shape = readonly [height: number, width: number, samples: number];
+
+interface Size {
+  readonly height: number;
+  readonly width: number;
+}
+
+/** Fills the rows of a picture up with zeros, and leaves out those below. */
+function fitted(
+  data: Uint8Array,
+  [rows, columns, samples]: Shape,
+  { height, width }: Size,
+): Uint8Array {
+  if (rows === height && columns === width) return data;
+  const whole = new Uint8Array(height * width * samples);
+  const stored = columns * samples;
+  for (let y = 0; y < Math.min(rows, height); y++) {
+    const row = data.subarray(y * stored, (y + 1) * stored);
+    whole.set(row, y * width * samples);
+  }
+  return whole;
 }
 
 function isLong(length: number): boolean {

@@ -48,6 +48,8 @@ export interface CodecRegistry {
  * - `imagecodecs_packints`, unsigned integers of any number of bits, as TIFF has them.
  * - `imagecodecs_jpeg`, for reading only: pictures of 8 bits per sample, baseline or
  *   progressive, with the samples of libjpeg-turbo, bit for bit.
+ * - `imagecodecs_lerc`, for reading only, and `zarr-parts.bitorder`, bytes with the lowest
+ *   bit first, as TIFFs have them.
  * - `cast_value` and `scale_offset` in place of zarrita's, which do not write, or change
  *   values that do not fit.
  * - `blosc`, `lz4`, `bitround` and `vlen-utf8` in place of zarrita's, `vlen-bytes`, these
@@ -224,6 +226,12 @@ const LOADERS: Readonly<Record<string, LoadCodec>> = {
   },
   async jpeg() {
     return (await import("./jpeg_codec.ts")).JpegCodec;
+  },
+  async lerc() {
+    return await (await import("./lerc_codec.ts")).loadLerc();
+  },
+  async bit_order() {
+    return (await import("./shuffle_codec.ts")).BIT_ORDER;
   },
 };
 

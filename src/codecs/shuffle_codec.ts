@@ -51,3 +51,26 @@ export const SHUFFLE: CodecEntry = {
     });
   },
 };
+
+/**
+ * The codec `zarr-parts.bitorder`: bytes whose lowest bit is stored first, as in TIFFs with
+ * FillOrder 2. It has a name of its own, since `imagecodecs_bitorder` changes elements, and
+ * compressed bytes have none.
+ */
+export const BIT_ORDER: CodecEntry = {
+  fromConfig(configuration, metadata) {
+    const name = "zarr-parts.bitorder";
+    parseCodecConfiguration(name, [], configuration);
+    const length = decodedLength(name, metadata);
+    const reverse = (bytes: Uint8Array) => bytes.map(reversed);
+    return bytesCodec(name, length, { encode: reverse, decode: reverse });
+  },
+};
+
+/** Reverses the bits of a byte. */
+function reversed(byte: number): number {
+  // Swaps halves, then pairs, then neighbours.
+  const pairs = byte >> 4 | byte << 4;
+  const neighbours = pairs >> 2 & 0x33 | (pairs & 0x33) << 2;
+  return neighbours >> 1 & 0x55 | (neighbours & 0x55) << 1;
+}

@@ -49,6 +49,12 @@ export const CODECS: Readonly<Record<CodecKind, readonly KnownCodec[]>> = {
     { name: "numcodecs.pcodec" },
     { name: "imagecodecs_packints", by: "packints", length: "packed" },
     { name: "imagecodecs_jpeg", by: "jpeg", written: "nothing" },
+    {
+      name: "imagecodecs_lerc",
+      by: "lerc",
+      written: "nothing",
+      length: "compressed",
+    },
   ],
   bytes_to_bytes: [
     { name: "*zstd", by: "zstd", length: "compressed" },
@@ -75,6 +81,7 @@ export const CODECS: Readonly<Record<CodecKind, readonly KnownCodec[]>> = {
     { name: "imagecodecs_zstd", by: "zstd", length: "compressed" },
     { name: "imagecodecs_lzw", by: "lzw", length: "compressed" },
     { name: "imagecodecs_packbits", by: "run_length", length: "compressed" },
+    { name: "zarr-parts.bitorder", by: "bit_order", length: 0 },
   ],
 };
 

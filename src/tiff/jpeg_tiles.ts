@@ -74,15 +74,20 @@ function assertTables(tables: string, key: StoreKey): void {
  */
 function problemOf(
   head: Uint8Array,
-  expected: readonly unknown[],
+  [height, width, bands]: readonly [
+    number | undefined,
+    number | undefined,
+    number,
+  ],
 ): string | undefined {
   const header = findJpegHeader(head);
   if (header === undefined) return undefined;
   const { refusal, shape } = header;
   if (refusal !== undefined) return refusal;
-  return shape.every((length, i) => length === expected[i])
+  const [, columns, samples] = shape;
+  return columns <= width! && samples === bands
     ? undefined
-    : `Expected the height, the width and the number of samples ${
-      describe(expected)
-    }, found ${describe(shape)}`;
+    : `Expected a height of ${height}, a width of ${width} and ${bands} samples, found ${
+      describe(shape)
+    }`;
 }

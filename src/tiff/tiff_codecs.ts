@@ -39,16 +39,21 @@ interface Compression {
   readonly isEnded?: true;
 }
 
-const [NONE, LZW, JPEG, DEFLATE, OLD_DEFLATE, PACK_BITS, ZSTD] = [
+const [NONE, LZW, JPEG, DEFLATE, OLD_DEFLATE, PACK_BITS, LERC, ZSTD] = [
   1,
   5,
   7,
   8,
   32946,
   32773,
+  34887,
   50000,
 ] as const;
 const ZLIB_CODEC = { name: "numcodecs.zlib", configuration: { level: 6 } };
+const ZSTD_CODEC = {
+  name: "zstd",
+  configuration: { level: 0, checksum: false },
+};
 
 /** The compressions that are decoded, by the values of the tag Compression. */
 const COMPRESSIONS: Readonly<Record<number, Compression>> = {
@@ -81,7 +86,7 @@ const COMPRESSIONS: Readonly<Record<number, Compression>> = {
     format: "packbits",
   },
   [ZSTD]: {
-    codec: { name: "zstd", configuration: { level: 0, checksum: false } },
+    codec: ZSTD_CODEC,
     names: ["zstd", "numcodecs.zstd", "imagecodecs_zstd"],
     format: "zstd",
     isPredicted: true,
@@ -267,7 +272,6 @@ const OTHER_COMPRESSIONS: Readonly<Record<number, string>> = {
   33003: "JPEG 2000",
   33005: "JPEG 2000",
   34712: "JPEG 2000",
-  34887: "LERC",
   34925: "LZMA",
   50001: "WebP",
   50002: "JPEG XL",
@@ -351,12 +355,7 @@ export function codecsOf(
   isLittleEndian: boolean,
   { axes, tileShape }: Pick<TiffPage, "axes" | "tileShape">,
 ): NamedConfiguration[] {
-  const fillOrder = tags.number("fillOrder", 1);
-  if (fillOrder !== 1) {
-    throw new PageProblem(
-      `it has the lowest bit of each byte first (FillOrder ${fillOrder}): ${CONVERT}`,
-    );
-  }
+  // JPEG has an order of bits of its own.
   if (tags.number("compression", NONE) === JPEG) {
     return [jpegOf(tags, dataType)];
   }
@@ -364,6 +363,9 @@ export function codecsOf(
     throw new PageProblem(
       `it has colors in YCbCr with fewer elements than pixels: ${CONVERT}`,
     );
+  }
+  if (tags.number("compression", NONE) === LERC) {
+    return lercOf(tags, dataType, isLittleEndian);
   }
   const bitspersample = packedBits(tags, isLittleEndian);
   const predictor = predictorOf(
@@ -449,14 +451,53 @@ function jpegOf(tags: PageTags, dataType: string): NamedConfiguration {
   };
 }
 
+/** What LERC is compressed by, for the second of LercParameters. */
+const LERC_COMPRESSIONS = [[], [ZLIB_CODEC], [ZSTD_CODEC]];
+const LERC_TYPES = /^(?:u?int(?:8|16|32)|float(?:32|64))$/;
+
+function lercOf(
+  tags: PageTags,
+  dataType: string,
+  isLittleEndian: boolean,
+): NamedConfiguration[] {
+  const predictor = tags.number("predictor", 1);
+  const fillOrder = tags.number("fillOrder", 1);
+  const [version, compression = 0] = tags.list("lercParameters") ?? [];
+  const compressors = LERC_COMPRESSIONS[compression];
+  const isPacked = packedBits(tags, isLittleEndian) !== undefined;
+  // Programs do not agree on the order of the bits, nor on predictors.
+  const isPlain = fillOrder === 1 && predictor === 1;
+  if (
+    compressors !== undefined && isPlain && !isPacked &&
+    LERC_TYPES.test(dataType)
+  ) {
+    return [{ name: "imagecodecs_lerc" }, ...structuredClone(compressors)];
+  }
+  const type = isPacked ? `${tags.number("bitsPerSample", 1)} bits` : dataType;
+  const parameters = version === undefined ? "none" : [version, compression];
+  throw new PageProblem(
+    `it is compressed by LERC, with elements of ${type}, the predictor ${predictor}, FillOrder ${fillOrder} and LercParameters ${parameters}, for which there is no codec: ${CONVERT}`,
+  );
+}
+
 function isSubsampled(tags: PageTags): boolean {
   return (tags.list("ycbcrSubsampling") ?? [2, 2]).some((n) => n > 1);
 }
 
 function compressorsOf(tags: PageTags): NamedConfiguration[] {
   const { codec, isNone } = compressionOf(tags);
-  if (isNone) return [];
-  if (codec !== undefined) return [structuredClone(codec)];
+  const fillOrder = tags.number("fillOrder", 1);
+  if (fillOrder !== 1 && fillOrder !== 2) {
+    throw new PageProblem(
+      `it has FillOrder ${fillOrder}, expected 1 or 2: ${CONVERT}`,
+    );
+  }
+  if (codec !== undefined || isNone) {
+    return [
+      ...codec === undefined ? [] : [structuredClone(codec)],
+      ...fillOrder === 2 ? [{ name: "zarr-parts.bitorder" }] : [],
+    ];
+  }
   const code = tags.number("compression", NONE);
   throw new PageProblem(
     `it is compressed by ${

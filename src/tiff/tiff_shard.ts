@@ -242,7 +242,7 @@ function differs(what: string, a: unknown, b: unknown): string {
 }
 
 /** The codecs that store rows of elements one after another. */
-const UNCOMPRESSED = ["bytes", "imagecodecs_packints"];
+const UNCOMPRESSED = ["bytes", "imagecodecs_packints", "zarr-parts.bitorder"];
 
 /** The length in bytes of inner chunks of rows, up to which they are not divided, and to about which others are. */
 const LARGEST_PIECE = 2 ** 22;

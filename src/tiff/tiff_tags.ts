@@ -45,6 +45,7 @@ const TAGS = {
   geoAsciiParams: [34737, "ascii"],
   gdalMetadata: [42112, "ascii"],
   gdalNoData: [42113, "ascii"],
+  lercParameters: [50674],
   nihImageHeader: [43314],
 } as const;
 

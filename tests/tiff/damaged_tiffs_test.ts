@@ -272,7 +272,9 @@ Deno.test("describeTiff tells why pages cannot be chunks", async (t) => {
     ["317=2", "which some programs apply and others do not"],
     ["317=3 259=8", "the predictor 3 for elements of uint8"],
     ["317=7 259=8", "the predictor 7 for elements of uint8"],
-    ["266=2", "lowest bit of each byte first"],
+    ["266=3", "it has FillOrder 3, expected 1 or 2"],
+    ["259=34887 258=64", "compressed by LERC, with elements of uint64"],
+    ["259=34887 266=2", "FillOrder 2 and LercParameters none"],
     ["262=6 277=3 258=8,8,8", "fewer elements than pixels"],
     ["32998=4", "tiles of several planes"],
   ];

@@ -17,6 +17,8 @@ interface JpegOptions {
   readonly storedColors?: Colors | undefined;
   /** The colors to decode to; by default `gray`, `rgb`, `cmyk` or what is stored. */
   readonly colors?: Colors | undefined;
+  /** Whether a baseline picture whose data ends too early is refused, instead of filled up. */
+  readonly isStrict?: boolean;
   /**
    * Called before memory is taken for the picture; may throw.
    *
@@ -71,7 +73,11 @@ export function decodeJpeg(
         options.colors,
       );
       options.assertShape?.([frame.height, frame.width, colors.count]);
-      picture = { frame, colors, decoder: new FrameDecoder(frame) };
+      picture = {
+        frame,
+        colors,
+        decoder: new FrameDecoder(frame, options.isStrict),
+      };
     }
     if (marker === SOS) {
       if (!picture) throw new SyntaxError("Expected a frame before its scans");

@@ -1,5 +1,5 @@
 import {
-  BitReader,
+  type BitReader,
   type HuffmanTable,
   numberAt,
   segments,
@@ -198,8 +198,9 @@ export interface ScanComponent {
 
 /** Decodes a block of a component, whose place is counted in blocks. */
 export interface BlockDecoder {
+  /** @param reader `undefined` for blocks after the end of a scan that ends too early. */
   decodeBlock(
-    reader: BitReader,
+    reader: BitReader | undefined,
     component: ScanComponent,
     block: number,
   ): void;
@@ -266,17 +267,15 @@ export function readScan(
  * Decodes the data of a scan.
  *
  * @param interval The number of units between restart markers; 0 for none.
- * @returns A place after which the next marker is.
+ * @param reader Ends before a place after which the next marker is.
  */
 export function decodeScan(
-  bytes: Uint8Array,
-  start: number,
+  reader: BitReader,
   frame: Frame,
   { components }: Scan,
   interval: number,
   decoder: BlockDecoder,
-): number {
-  const reader = new BitReader(bytes, start);
+): void {
   const only = components.length === 1 ? components[0] : undefined;
   const unitsX = only?.component.blocksX ?? frame.unitsX;
   const unitsY = only?.component.blocksY ?? frame.unitsY;
@@ -287,9 +286,11 @@ export function decodeScan(
         reader.restart((done / interval - 1) % 8);
         decoder.restart();
       }
+      // As in libjpeg, the unit in which the data ends is decoded from zeros.
+      const source = reader.isExhausted ? undefined : reader;
       if (only !== undefined) {
         const block = y * only.component.blockStride + x;
-        decoder.decodeBlock(reader, only, block);
+        decoder.decodeBlock(source, only, block);
         continue;
       }
       for (const each of components) {
@@ -297,13 +298,12 @@ export function decodeScan(
         for (let v = 0; v < factorY; v++) {
           const row = (y * factorY + v) * blockStride + x * factorX;
           for (let h = 0; h < factorX; h++) {
-            decoder.decodeBlock(reader, each, row + h);
+            decoder.decodeBlock(source, each, row + h);
           }
         }
       }
     }
   }
-  return reader.offset;
 }
 
 /** A table that a scan needs. */

@@ -11,7 +11,7 @@ import {
 } from "./frame.ts";
 import { inverseDct } from "./samples.ts";
 import {
-  type BitReader,
+  BitReader,
   type HuffmanTable,
   type Tables,
   ZIGZAG,
@@ -36,10 +36,13 @@ export class FrameDecoder {
   readonly #lowBits: readonly Int8Array[];
   /** The factors of each component, as they are at its first scan. */
   readonly #factors: Int32Array[] = [];
+  readonly #fills: boolean;
   #scans = 0;
 
-  constructor(frame: Frame) {
+  /** @param isStrict Whether a baseline scan that ends too early is refused. */
+  constructor(frame: Frame, isStrict = false) {
     this.#frame = frame;
+    this.#fills = !isStrict && !frame.isProgressive;
     this.#planes = frame.components.map(emptyPlane);
     this.#coefficients = frame.isProgressive
       ? this.#planes.map(({ samples }) => new Int16Array(samples.length))
@@ -71,7 +74,9 @@ export class FrameDecoder {
     const decoder = frame.isProgressive
       ? new ProgressiveDecoder(this.#coefficients, scan)
       : new SequentialDecoder(this.#planes, this.#factors);
-    return decodeScan(bytes, start, frame, scan, interval, decoder);
+    const reader = new BitReader(bytes, start, this.#fills);
+    decodeScan(reader, frame, scan, interval, decoder);
+    return reader.offset;
   }
 
   #begin(place: number, { first, last, lowBit }: Scan, tables: Tables): void {
@@ -137,11 +142,31 @@ class SequentialDecoder implements BlockDecoder {
   }
 
   decodeBlock(
-    reader: BitReader,
-    { place, component, dc, ac }: ScanComponent,
+    reader: BitReader | undefined,
+    scanned: ScanComponent,
     block: number,
   ): void {
     const coefficients = this.#block.fill(0);
+    if (reader !== undefined) this.#read(reader, scanned, coefficients);
+    const { place, component } = scanned;
+    const { samples, stride } = this.#planes[place]!;
+    const x = block % component.blockStride;
+    const y = (block - x) / component.blockStride;
+    inverseDct(
+      coefficients,
+      0,
+      this.#factors[place]!,
+      samples,
+      8 * (y * stride + x),
+      stride,
+    );
+  }
+
+  #read(
+    reader: BitReader,
+    { place, dc, ac }: ScanComponent,
+    coefficients: Int16Array,
+  ): void {
     const bits = needTable(dc).read(reader);
     if (bits > 0) this.#earlier[place]! += reader.readSigned(bits);
     coefficients[0] = this.#earlier[place]!;
@@ -156,17 +181,6 @@ class SequentialDecoder implements BlockDecoder {
       if (k > 63) throw tooMany(reader);
       coefficients[ZIGZAG[k]!] = reader.readSigned(bits);
     }
-    const { samples, stride } = this.#planes[place]!;
-    const x = block % component.blockStride;
-    const y = (block - x) / component.blockStride;
-    inverseDct(
-      coefficients,
-      0,
-      this.#factors[place]!,
-      samples,
-      8 * (y * stride + x),
-      stride,
-    );
   }
 
   restart(): void {
@@ -198,10 +212,11 @@ class ProgressiveDecoder implements BlockDecoder {
   }
 
   decodeBlock(
-    reader: BitReader,
+    reader: BitReader | undefined,
     { place, dc, ac }: ScanComponent,
     block: number,
   ): void {
+    if (reader === undefined) return; // Whose scans end with an error.
     const all = this.#coefficients[place]!;
     const start = 64 * block;
     const { first, earlierBit, lowBit } = this.#scan;

@@ -247,10 +247,15 @@ export class BitReader {
   /** The number of bits in the buffer that come after the end of the segment. */
   #padding = 0;
   #isAtMarker = false;
+  readonly #fills: boolean;
+  /** Whether bits were read that come after the end of the segment. */
+  isExhausted = false;
 
-  constructor(bytes: Uint8Array, offset: number) {
+  /** @param fills Whether zeros follow the end of the segment, as in libjpeg; otherwise reading them throws. */
+  constructor(bytes: Uint8Array, offset: number, fills: boolean) {
     this.#bytes = bytes;
     this.offset = offset;
+    this.#fills = fills;
   }
 
   /** Returns the next bits, at most 16, without reading them. */
@@ -263,6 +268,8 @@ export class BitReader {
   skip(count: number): void {
     this.#count -= count;
     if (this.#count < this.#padding) {
+      this.isExhausted = true;
+      if (this.#fills) return;
       throw new SyntaxError(
         `The data of a scan ends too early, at byte ${this.offset}`,
       );
@@ -285,6 +292,11 @@ export class BitReader {
   /** Skips the rest of a byte and the restart marker of this number, 0 to 7. */
   restart(number: number): void {
     const { marker, end } = findMarker(this.#bytes, this.offset);
+    this.#buffer = this.#count = this.#padding = 0;
+    if (this.#fills && marker > RST0 + 7) {
+      this.#isAtMarker = true; // Which ends the scan too early.
+      return;
+    }
     if (marker !== RST0 + number) {
       throw new SyntaxError(
         `Expected the restart marker 0xff${
@@ -293,8 +305,7 @@ export class BitReader {
       );
     }
     this.offset = end;
-    this.#buffer = this.#count = this.#padding = 0;
-    this.#isAtMarker = false;
+    this.#isAtMarker = this.isExhausted = false;
   }
 
   #fill(): void {
