@@ -296,6 +296,21 @@ function wrongHeaders(zip: ZipStore) {
   return Array.fromAsync(wrongEntries(zip, { withBytes: false }));
 }
 
+Deno.test("ZipStore reads entries that lie in another order than the directory lists them", async () => {
+  const { file } = makeZip([
+    { name: "c/0", bytes: BYTES },
+    { name: "c/1", bytes: utf8("another") },
+  ]);
+  const [start, size] = [2 * (30 + 3 + 7), 46 + 3];
+  const second = file.slice(start + size, start + 2 * size);
+  file.copyWithin(start + size, start, start + size);
+  file.set(second, start);
+  const zip = open(file);
+  assertEquals(await Array.fromAsync(zip.list()), ["/c/1", "/c/0"]);
+  assertEquals(await zip.get("/c/0"), BYTES);
+  assertEquals(await zip.get("/c/1"), utf8("another"));
+});
+
 /** Names as other programs write them, and the keys that they have. */
 const NAMES: [names: string[], keys: string[]][] = [
   [["./", "./zarr.json", "././c/", "././c/0"], ["/zarr.json", "/c/0"]],
