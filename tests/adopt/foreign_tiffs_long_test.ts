@@ -596,7 +596,6 @@ Deno.test("JPEG is read as libtiff reads it", async (t) => {
       const cases: [Uint8Array, number[], string][] = [
         [lossless, shape, "found lossless"],
         [rgb.jpeg.with(frame + 4, 12), shape, "samples of 8 bits, found 12"],
-        [rgb.jpeg, [18, 33, 3], "found [17, 33, 3]"],
         [rgb.jpeg, [17, 32, 3], "found [17, 33, 3]"],
         [rgb.jpeg, [17, 33, 4], "found [17, 33, 3]"],
       ];
@@ -651,7 +650,10 @@ Deno.test("JPEG is read as libtiff reads it", async (t) => {
       assertEquals(found.length, 58 * 40 * 3);
       assertEquals(found.slice(33 * 120, 56 * 120), data.slice(0, 23 * 120));
     }
-    await damageOf(last(24, 25), 3);
+    // What a shorter picture leaves out of the strip is zero.
+    const { data: filled } = await readOf(last(24, 25), 3);
+    assertEquals(filled.length, 58 * 40 * 3);
+    assertEquals(filled.slice(57 * 120), Array(120).fill(0));
   });
 });
 

@@ -9,7 +9,7 @@ const RECODINGS = [
   "--codecs zstd:1 --chunks 2,5 --shards 4,10",
   "--codecs blosc:lz4 --shards none",
   "--codecs gzip:1,crc32c --chunks 11,13 --shards 11,13",
-  "--codecs none --chunks 1,1 --shards none --memory 1",
+  "--codecs none --chunks 1,1 --shards none --memory 1MiB",
   "--shards 12,4",
 ];
 
