@@ -197,12 +197,7 @@ export class ElementCodecs {
     try {
       await this.#decodeHere(chunk, key);
     } catch (cause) {
-      if (cause instanceof DamageError) throw cause;
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      throw new DamageError(`${what} cannot be decoded: ${reason}`, {
-        key,
-        cause,
-      });
+      throw undecodedError(cause, what, key);
     }
   }
 
@@ -539,6 +534,20 @@ function withOneDimensionMore(
   if (name !== "transpose") return codec;
   const order = transposeOrder(configuration.order, rank - 1);
   return { name, configuration: { order: [...order, rank - 1] } };
+}
+
+/** The error for a chunk that its codecs have refused. */
+export function undecodedError(
+  cause: unknown,
+  what: string,
+  key: string,
+): DamageError {
+  if (cause instanceof DamageError) return cause;
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new DamageError(`${what} cannot be decoded: ${reason}`, {
+    key,
+    cause,
+  });
 }
 
 /** An error about a chunk that was there when it was read first. */

@@ -9,6 +9,7 @@ export {
   CodecError,
   ElementCodecs,
   type StoredChunk,
+  undecodedError,
 } from "./element_codecs.ts";
 export {
   describeType,

@@ -78,7 +78,7 @@ export interface ServeOutput {
 export interface ReferencesOutput {
   /** The number of references to chunks. */
   readonly references: number;
-  /** What comes before the keys in URLs. */
+  /** The prefix that makes a URL of each key of the store. */
   readonly urlPrefix: string;
 }
 

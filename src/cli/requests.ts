@@ -86,7 +86,7 @@ export class WatchedRequests implements Requests {
 
 /** A request without an answer, repetitions included. */
 interface Wait {
-  /** What is known of the request, such as `failed`. */
+  /** The state of the request as the end of a sentence, such as `failed`. */
   state: string;
   readonly timer: ReturnType<typeof setTimeout>;
 }

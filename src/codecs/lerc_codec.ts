@@ -43,7 +43,7 @@ interface Library {
   ): Picture;
 }
 
-/** What the library decodes: the samples of each band, and the mask of the first one. */
+/** A decoded picture: the samples of each band, and the mask of the first band. */
 interface Picture {
   readonly pixels: readonly ArrayLike<number>[];
   /** 0 for each pixel without a value; missing where all have one. */

@@ -23,7 +23,7 @@ import {
   isWhole,
   type Members,
 } from "../metadata/mod.ts";
-import { joinBytes } from "../runtime/mod.ts";
+import { encodeBase64 } from "../runtime/mod.ts";
 import { type ChunkBytes, innerChunksOf, readIndex } from "../shards/mod.ts";
 import {
   describeStore,
@@ -55,7 +55,10 @@ import {
  * ```
  */
 export interface ReferencesOptions extends StoreOptions {
-  /** What comes before the keys of the store in URLs, such as `https://example.com/dem.zarr/` or `file:///data/dem.zarr/`. */
+  /**
+   * The prefix that makes a URL of each key of the store, such as
+   * `https://example.com/dem.zarr/` or `file:///data/dem.zarr/`.
+   */
   readonly urlPrefix: string;
   /**
    * The greatest length in bytes of a chunk or inner chunk that is written into the
@@ -339,7 +342,7 @@ class ReferredArray {
       { offset, length },
       readOptions(this.#options),
     );
-    return `base64:${toBase64(bytes ?? joinBytes([]))}`;
+    return `base64:${encodeBase64(bytes ?? new Uint8Array())}`;
   }
 
   #urlOf(key: StoreKey): string {
@@ -424,10 +427,4 @@ function assertSeparable(
     } alone, or an array by zarr-parts convert --plain --shards none`,
     path,
   );
-}
-
-function toBase64(bytes: Uint8Array): string {
-  let text = "";
-  for (const byte of bytes) text += String.fromCharCode(byte);
-  return btoa(text);
 }

@@ -4,7 +4,7 @@ import {
   loadCodec,
   noteKey,
 } from "../../codecs/mod.ts";
-import { DamageError, describe, MetadataError } from "../../errors/mod.ts";
+import { describe, MetadataError } from "../../errors/mod.ts";
 import {
   codecKind,
   isSameJson,
@@ -22,6 +22,7 @@ import {
   elementForm,
   fillBytes,
   hasShards,
+  undecodedError,
 } from "../../blocks/mod.ts";
 import { encodingOf, sourceEncodingOf } from "./recoding.ts";
 
@@ -199,12 +200,7 @@ class PayloadCodecs {
         bytes = await codec.decode(bytes);
       }
     } catch (cause) {
-      if (cause instanceof DamageError) throw cause;
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      throw new DamageError(`${what} cannot be decoded: ${reason}`, {
-        key,
-        cause,
-      });
+      throw undecodedError(cause, what, key);
     }
     for (const codec of this.#after) bytes = await codec.encode(bytes);
     return bytes;

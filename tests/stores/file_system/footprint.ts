@@ -53,10 +53,6 @@ export class Privacy {
     for (const kind of PRIVATE) this.#visible.add(kind);
   }
 
-  get visible(): readonly string[] {
-    return [...this.#visible];
-  }
-
   isPrivate(disk: Disk, process: number, request: Request): boolean {
     const kind = kindOf(disk, process, request);
     return PRIVATE.has(kind) && !this.#visible.has(kind);
