@@ -6,7 +6,7 @@ import {
   MetadataError,
   openArrayChunks,
 } from "../../mod.ts";
-import { encodeRecord } from "../../src/stores/file_system/journal.ts";
+import { encodeRecord } from "../../src/stores/file_system/change_record.ts";
 import { journalName } from "../../src/stores/store_key.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { encodeJson, groupMetadata, readJson } from "../support/documents.ts";

@@ -13,11 +13,11 @@ import {
   splitPath,
   temporaryPath,
 } from "../store_key.ts";
+import type { JournalRecord } from "./change_record.ts";
 import {
   appendAll,
   Journal,
   journalPlace,
-  type JournalRecord,
   LockedValue,
   placeFile,
 } from "./journal.ts";

@@ -1,11 +1,10 @@
 import { mayBePart, type RecoverOptions, type Recovery } from "../recover.ts";
 import type { StoreKey } from "../store.ts";
 import { assertStoreKey, isJournal, isTemporary } from "../store_key.ts";
+import { type JournalRecord, namesOf } from "./change_record.ts";
 import {
   Journal,
   type JournalPlace,
-  type JournalRecord,
-  namesOf,
   readRecord,
   RecordPaths,
 } from "./journal.ts";
