@@ -7,11 +7,21 @@ import {
   shardOf,
 } from "../arrays/mod.ts";
 import type { ChunkKeyEncoding } from "../chunk_key_encoding/mod.ts";
-import { describe, inDocument, MetadataError } from "../errors/mod.ts";
+import {
+  BOOLEAN,
+  describe,
+  FUNCTION,
+  inDocument,
+  MetadataError,
+  type OptionRules,
+  SIGNAL,
+} from "../errors/mod.ts";
 import {
   type ArrayMetadata,
   formatZarrJson,
   isGroupDocument,
+  isWhole,
+  type NamedConfiguration,
   parseZarrJson,
 } from "../metadata/mod.ts";
 import {
@@ -22,8 +32,10 @@ import {
 import {
   assertExtents,
   FILE_RECORD_SIZE,
+  type FileRecord,
   type ShardIndex,
   shardIndexSize,
+  type ShardLayout,
 } from "../shards/mod.ts";
 import {
   assertLinks,
@@ -41,11 +53,6 @@ import {
   writeNew,
 } from "../stores/mod.ts";
 import { encodeIndexPart, INDEX_SUFFIX } from "./adopted_index.ts";
-import type {
-  AdoptedArray,
-  AdoptionOptions,
-  AdoptionReport,
-} from "./adoption_options.ts";
 import { notesOnGaps } from "./mosaic.ts";
 
 /** The number of files that are read or adopted at the same time. */
@@ -116,16 +123,12 @@ export interface ComposedArray {
   readonly shards: readonly AdoptedShard[];
 }
 
-/** A file as a shard. */
-export interface AdoptedShard {
+/** A file as a shard, with the record of the file. */
+export interface AdoptedShard extends FileRecord {
   readonly key: StoreKey;
   readonly coordinates: readonly number[];
-  /** The length of the file in bytes. */
-  readonly size: number;
   /** The extents of its inner chunks. */
   readonly index: ShardIndex;
-  /** The number of the contents that the index describes, such as pages. */
-  readonly contents: number;
 }
 
 /** Arrays of adopted files, with their paths from the path of the adoption. */
@@ -139,7 +142,7 @@ export interface AdoptedArrays {
 /**
  * Makes arrays of files: reads each file once, places the files, puts them together, writes
  * an index beside each file, and then each `zarr.json`. The files are not changed. After a
- * failure, the new indexes are removed again.
+ * failure, what is new is removed again.
  *
  * @throws {MetadataError} If there is a node or another index already, without
  * `overwrite`.
@@ -152,12 +155,11 @@ export async function adoptFiles<F>(
   store: Store,
   path: string,
   format: FileFormat<F>,
-  files: FilesToAdopt,
+  { keys, encoding, place }: FilesToAdopt,
   options: AdoptionOptions,
 ): Promise<AdoptedArrays> {
   const { signal, dryRun = false, onProgress } = options;
   const storeOptions: StoreOptions = signal ? { signal } : {};
-  const { keys, encoding } = files;
   const root = arrayRoot(path);
   if (keys.length === 0) throw new RangeError("Expected files, found none");
   const progress = { done: 0, total: keys.length * (dryRun ? 1 : 2) };
@@ -171,49 +173,59 @@ export async function adoptFiles<F>(
     onStep();
     return file;
   }, signal);
-  const placement = files.place(format.dimensionsOf(read[0]!));
+  const placement = place(format.dimensionsOf(read[0]!));
   const placed = read.map((file, i) => ({
     ...file,
     key: keys[i]!,
     name: `File ${describe(keys[i]!)}`,
     coordinates: placement.coordinates[i]!,
   }));
-  const { stack, dimensionNames } = placement;
   for (const file of placed) {
-    const dimensions = [...stackNames(stack), ...format.dimensionsOf(file)];
-    assertCoordinates(file, dimensions);
-    if ((dimensionNames ?? dimensions).length !== dimensions.length) {
-      throw new RangeError(
-        `Expected dimensionNames to have one name for each of the ${dimensions.length} dimensions, found ${
-          describe(dimensionNames)
-        }`,
-      );
-    }
+    assertDimensions(file, format.dimensionsOf(file), placement);
   }
   const { arrays, groups = new Map(), notes } = await format
     .compose(placed, { ...placement, encoding });
   if (!dryRun) progress.total = keys.length * (1 + arrays.length);
-  const writer = new AdoptionWriter(store, options);
-  const reports: (AdoptedArray & { path: string })[] = [];
-  const documents: NewDocument[] = [];
-  for (const { path, metadata, shards } of arrays) {
-    const array = await writer.addArray(root + path, metadata, shards);
-    documents.push({
-      key: documentAt(root + path),
-      bytes: formatZarrJson(array.chunks.metadata),
-    });
-    reports.push({ path: path.slice(1), ...array });
+  const { link = false, overwrite = false } = options;
+  const target = { store, link, overwrite, dryRun, options: storeOptions };
+  const shaped = arrays.map((array) => shapeArray(target, root, array));
+  const documents = [
+    ...shaped.map(({ path, chunks }) => ({ path, node: chunks.metadata })),
+    ...Array.from(groups, ([path, attributes]) => ({
+      path,
+      node: { zarr_format: 3, node_type: "group", attributes },
+    })),
+  ].map(({ path, node }): NewDocument => ({
+    key: `${root + path}/zarr.json` as StoreKey,
+    bytes: formatZarrJson(node),
+  }));
+  const existing = await checkDocuments(target, documents);
+  const canRecover = "recover" in store && typeof store.recover === "function";
+  if (canRecover && !dryRun) {
+    await recover(store, { path: root.slice(1), ...storeOptions });
   }
-  for (const [path, attributes] of groups) {
-    documents.push({
-      key: documentAt(root + path),
-      bytes: formatZarrJson({ zarr_format: 3, node_type: "group", attributes }),
-    });
+  const added: StoreKey[] = [];
+  try {
+    for (const { layout, shards } of shaped) {
+      await runConcurrently(shards, FILES_AT_ONCE, async (shard) => {
+        await addIndex(target, shard, layout, added);
+        if (!dryRun) onStep();
+      }, signal);
+    }
+    if (!dryRun) await writeDocuments(target, documents, existing, added);
+  } catch (error) {
+    // Documents are removed before the indexes and files that they need.
+    for (const key of added.reverse()) {
+      await remove(store, key).catch(() => {});
+    }
+    throw error;
   }
-  await writer.addDocuments(documents);
-  if (!dryRun) await writer.write(root.slice(1), onStep);
   return {
-    arrays: reports,
+    arrays: shaped.map(({ path, chunks, report }) => ({
+      path: path.slice(1),
+      chunks,
+      report,
+    })),
     groups,
     notes: [...placement.notes ?? [], ...notesOnGaps(placed), ...notes],
   };
@@ -228,11 +240,6 @@ export async function adoptArray<F>(
   return { chunks, report: { ...report, notes } };
 }
 
-/** The key of the document of a node. */
-function documentAt(root: string): StoreKey {
-  return `${root}/zarr.json` as StoreKey;
-}
-
 /** The names of the new first dimensions of a stack. */
 export function stackNames(count: number): string[] {
   return count === 1
@@ -240,97 +247,96 @@ export function stackNames(count: number): string[] {
     : Array.from({ length: count }, (_, i) => `stack_${i}`);
 }
 
-/** Refuses coordinates of another number than there are dimensions. */
-function assertCoordinates(
+/** Refuses coordinates, and names, of another number than there are dimensions. */
+function assertDimensions(
   { name, coordinates }: PlacedFile,
-  dimensions: readonly (string | null)[],
+  own: readonly (string | null)[],
+  { stack, dimensionNames }: Placement,
 ): void {
-  if (coordinates.length === dimensions.length) return;
-  const mayStack = coordinates.length > dimensions.length &&
-    dimensions.includes("y") && !dimensions[0]?.startsWith("stack");
+  const dimensions = [...stackNames(stack), ...own];
+  if (coordinates.length !== dimensions.length) {
+    const mayStack = coordinates.length > dimensions.length &&
+      own.includes("y") && stack === 0;
+    throw new RangeError(
+      `${name} is at ${
+        describe(coordinates)
+      }, where an array of it has the dimensions ${
+        describe(dimensions)
+      }: give one coordinate for each${
+        mayStack
+          ? ", or set stack: true for a new first dimension, or stack to the number of new ones"
+          : ""
+      }`,
+    );
+  }
+  if ((dimensionNames ?? dimensions).length === dimensions.length) return;
   throw new RangeError(
-    `${name} is at ${
-      describe(coordinates)
-    }, where an array of it has the dimensions ${
-      describe(dimensions)
-    }: give one coordinate for each${
-      mayStack
-        ? ", or set stack: true for a new first dimension, or stack to the number of new ones"
-        : ""
+    `Expected dimensionNames to have one name for each of the ${dimensions.length} dimensions, found ${
+      describe(dimensionNames)
     }`,
   );
 }
 
-/** A document that is written at the end. */
-interface NewDocument {
-  readonly key: StoreKey;
-  readonly bytes: Uint8Array;
+/** Where arrays are written, and how. */
+interface Target
+  extends Required<Pick<AdoptionOptions, "link" | "overwrite" | "dryRun">> {
+  readonly store: Store;
+  readonly options: StoreOptions;
 }
 
-/** A file with the key of its chunk, and the part that is stored beside the file. */
-interface ShardToWrite {
-  readonly key: StoreKey;
-  readonly chunkKey: StoreKey;
-  readonly partKey: StoreKey;
-  /** Encodes the part when it is written, since the parts of all files would take much memory. */
-  encodePart(): Uint8Array;
+/** An array with the keys of its chunks. */
+interface ShapedArray extends AdoptedArray {
+  readonly path: string;
+  readonly layout: ShardLayout;
+  readonly shards: readonly (AdoptedShard & { readonly chunkKey: StoreKey })[];
 }
 
-/** Checks all that is to be written, and writes it then. */
-class AdoptionWriter {
-  readonly #store: Store;
-  readonly #link: boolean;
-  readonly #overwrite: boolean;
-  readonly #options: StoreOptions;
-  readonly #shards: ShardToWrite[] = [];
-  readonly #documents: (NewDocument & { readonly exists: boolean })[] = [];
-  /** The keys that are new, in the order in which they were written. */
-  readonly #added: StoreKey[] = [];
-
-  constructor(
-    store: Store,
-    { link = false, overwrite = false, signal }: AdoptionOptions,
-  ) {
-    this.#store = store;
-    this.#link = link;
-    this.#overwrite = overwrite;
-    this.#options = signal ? { signal } : {};
-  }
-
-  /** Checks the shards of an array, and reports them. */
-  async addArray(
-    root: string,
-    metadata: ArrayMetadata,
-    shards: readonly AdoptedShard[],
-  ): Promise<{ chunks: ArrayChunks; report: AdoptionReport }> {
-    const array = parseArray(metadata, { isNew: true });
-    const chunks = new ArrayChunks(this.#store, root.slice(1), array);
-    const { layout } = shardOf(array);
-    const indexSize = shardIndexSize(layout);
-    const byChunk = new Map<StoreKey, ShardToWrite>();
-    for (const { key, coordinates, size, index, contents } of shards) {
-      const chunkKey = chunks.key(coordinates);
-      this.#assertKey(key, chunkKey, coordinates, byChunk.get(chunkKey)?.key);
-      assertExtents(index, layout, size + indexSize, key);
-      byChunk.set(chunkKey, {
-        key,
-        chunkKey,
-        partKey: `${chunkKey}${INDEX_SUFFIX}`,
-        encodePart: () => encodeIndexPart({ size, contents }, index, layout),
-      });
-    }
-    const toWrite = [...byChunk.values()];
-    if (!this.#overwrite) {
-      const { signal } = this.#options;
-      await runConcurrently(
-        toWrite,
-        FILES_AT_ONCE,
-        (shard) => this.#assertNew(shard),
-        signal,
+/**
+ * Finds the keys of the chunks of an array.
+ *
+ * @throws {RangeError} If two files are one chunk, or a file has another key than its chunk
+ * and may not be linked.
+ */
+function shapeArray(
+  { store, link }: Target,
+  root: string,
+  { path, metadata, shards }: ComposedArray,
+): ShapedArray {
+  const array = parseArray(metadata, { isNew: true });
+  const chunks = new ArrayChunks(store, (root + path).slice(1), array);
+  const { layout } = shardOf(array);
+  const indexSize = shardIndexSize(layout);
+  const byChunk = new Map<StoreKey, ShapedArray["shards"][number]>();
+  for (const shard of shards) {
+    const { key, coordinates } = shard;
+    const chunkKey = chunks.key(coordinates);
+    const other = byChunk.get(chunkKey);
+    if (other !== undefined) {
+      throw new RangeError(
+        `Expected one file for the chunk ${describe(coordinates)}, found ${
+          describe(other.key)
+        } and ${describe(key)}`,
       );
     }
-    this.#shards.push(...toWrite);
-    const report = {
+    if (key !== chunkKey && !link) {
+      throw new RangeError(
+        `File ${describe(key)} does not have the key of its chunk ${
+          describe(coordinates)
+        }, ${
+          describe(chunkKey)
+        }: set link: true to give it that key too, choose a chunkKeyEncoding for the names as they are, or show the file under the key of its chunk by mapKeys`,
+      );
+    }
+    if (key !== chunkKey) assertLinks(store);
+    assertExtents(shard.index, layout, shard.size + indexSize, key);
+    byChunk.set(chunkKey, { ...shard, chunkKey });
+  }
+  return {
+    path,
+    chunks,
+    layout,
+    shards: [...byChunk.values()],
+    report: {
       files: shards.length,
       missingFiles: countOfGrid(chunks.gridShape) - shards.length,
       innerChunks: shards.reduce(
@@ -339,140 +345,237 @@ class AdoptionWriter {
       ),
       indexBytes: shards.length * (FILE_RECORD_SIZE + indexSize),
       notes: [],
-    };
-    return { chunks, report };
-  }
+    },
+  };
+}
 
-  /**
-   * Checks documents. All but the last one may exist with the same bytes, as a killed
-   * adoption leaves them.
-   */
-  async addDocuments(documents: readonly NewDocument[]): Promise<void> {
-    for (const document of documents) {
-      const { key, bytes } = document;
-      const found = await readDocument(this.#store, key, this.#options);
-      const isKept = found !== undefined && document !== documents.at(-1) &&
-        isSameBytes(found, bytes);
-      if (found !== undefined && !isKept && !this.#overwrite) this.#refuse(key);
-      if (found && documents.length > 1) this.#assertKind(key, found, bytes);
-      this.#documents.push({ ...document, exists: found !== undefined });
+/**
+ * Links a file to the key of its chunk and writes its index, unless they are there already.
+ *
+ * @param added The keys that are new, in the order in which they are written.
+ */
+async function addIndex(
+  { store, overwrite, dryRun, options }: Target,
+  { key, chunkKey, index, ...record }: ShapedArray["shards"][number],
+  layout: ShardLayout,
+  added: StoreKey[],
+): Promise<void> {
+  if (key !== chunkKey) {
+    assertLinks(store);
+    const isThere = await readSize(store, chunkKey, options) !== undefined;
+    const isOther = isThere && !overwrite &&
+      !await isSameValue({ store, key }, { store, key: chunkKey }, options);
+    if (isOther) refuse(store, chunkKey);
+    if (!dryRun) {
+      if (!isThere) added.push(chunkKey);
+      await store.link(key, chunkKey, options);
     }
   }
-
-  /** Writes the indexes, then the documents. After a failure, what is new is removed again. */
-  async write(path: string, onStep: () => void): Promise<void> {
-    const { signal } = this.#options;
-    const canRecover =
-      typeof (this.#store as { recover?: unknown }).recover === "function";
-    if (canRecover) await recover(this.#store, { path, ...this.#options });
-    try {
-      await runConcurrently(this.#shards, FILES_AT_ONCE, async (shard) => {
-        await this.#writeIndex(shard);
-        onStep();
-      }, signal);
-      for (const document of this.#documents) {
-        await this.#writeDocument(document);
-      }
-    } catch (error) {
-      // Documents are removed before the indexes and files that they need.
-      for (const key of this.#added.reverse()) {
-        await remove(this.#store, key).catch(() => {});
-      }
-      throw error;
+  const partKey: StoreKey = `${chunkKey}${INDEX_SUFFIX}`;
+  const part = encodeIndexPart(record, index, layout);
+  if (!overwrite) {
+    const found = await readValue(store, partKey, options);
+    if (found !== undefined && !isSameBytes(found, part)) {
+      refuse(store, partKey);
     }
+    if (found !== undefined) return;
+    added.push(partKey);
   }
+  if (!dryRun) await write(store, partKey, part, options);
+}
 
-  /** Links a file and writes its index. A new key is noted before it is written. */
-  async #writeIndex(shard: ShardToWrite): Promise<void> {
-    const { key, chunkKey, partKey } = shard;
-    const store = this.#store;
-    if (key !== chunkKey) {
-      assertLinks(store);
-      if (!await this.#exists(chunkKey)) this.#added.push(chunkKey);
-      await store.link(key, chunkKey, this.#options);
-    }
-    const isNew = !this.#overwrite && !await this.#exists(partKey);
-    if (isNew) this.#added.push(partKey);
-    if (isNew || this.#overwrite) {
-      await write(store, partKey, shard.encodePart(), this.#options);
-    }
-  }
+/** A document that is written at the end. */
+interface NewDocument {
+  readonly key: StoreKey;
+  readonly bytes: Uint8Array;
+}
 
-  async #writeDocument(
-    { key, bytes, exists }: NewDocument & { readonly exists: boolean },
-  ): Promise<void> {
-    if (exists && !this.#overwrite) return;
-    if (this.#overwrite) await write(this.#store, key, bytes, this.#options);
-    else if (!await writeNew(this.#store, key, bytes, this.#options)) {
-      this.#refuse(key);
-    }
-    if (!exists) this.#added.push(key);
-  }
-
-  async #exists(key: StoreKey): Promise<boolean> {
-    return await readSize(this.#store, key, this.#options) !== undefined;
-  }
-
-  /** Refuses two files of one chunk, and a file with another key than its chunk that may not be linked. */
-  #assertKey(
-    key: StoreKey,
-    chunkKey: StoreKey,
-    coordinates: readonly number[],
-    other: StoreKey | undefined,
-  ): void {
-    if (other !== undefined) {
-      throw new RangeError(
-        `Expected one file for the chunk ${describe(coordinates)}, found ${
-          describe(other)
-        } and ${describe(key)}`,
-      );
-    }
-    if (key === chunkKey) return;
-    if (this.#link) return assertLinks(this.#store);
-    throw new RangeError(
-      `File ${describe(key)} does not have the key of its chunk ${
-        describe(coordinates)
-      }, ${
-        describe(chunkKey)
-      }: set link: true to give it that key too, choose a chunkKeyEncoding for the names as they are, or show the file under the key of its chunk by mapKeys`,
-    );
-  }
-
-  /** Refuses to replace another file or another index. */
-  async #assertNew(shard: ShardToWrite): Promise<void> {
-    const { key, chunkKey, partKey } = shard;
-    const store = this.#store;
-    const found = await readValue(store, partKey, this.#options);
-    if (found !== undefined && !isSameBytes(found, shard.encodePart())) {
-      this.#refuse(partKey);
-    }
-    if (key === chunkKey || !await this.#exists(chunkKey)) return;
-    const [from, to] = [{ store, key }, { store, key: chunkKey }];
-    if (!await isSameValue(from, to, this.#options)) this.#refuse(chunkKey);
-  }
-
-  /** Refuses to replace a document by one of another kind of node, which would leave the nodes or chunks below it. */
-  #assertKind(key: StoreKey, found: Uint8Array, bytes: Uint8Array): void {
-    const store = describeStore(this.#store);
+/**
+ * Refuses to replace documents without `overwrite`, or by one of another kind of node, which
+ * would leave the nodes or chunks below it. All but the last one may exist with the same bytes,
+ * as a killed adoption leaves them.
+ *
+ * @returns The keys of the documents that exist.
+ */
+async function checkDocuments(
+  { store, overwrite, options }: Target,
+  documents: readonly NewDocument[],
+): Promise<Set<StoreKey>> {
+  const existing = new Set<StoreKey>();
+  for (const { key, bytes } of documents) {
+    const found = await readDocument(store, key, options);
+    if (found === undefined) continue;
+    existing.add(key);
+    const isKept = key !== documents.at(-1)!.key && isSameBytes(found, bytes);
+    if (!isKept && !overwrite) refuse(store, key);
+    if (documents.length === 1) continue;
+    const place = describeStore(store);
     const isGroup = isGroupDocument(parseZarrJson(bytes));
-    const node = inDocument(key, store, () => parseZarrJson(found));
-    if (isGroupDocument(node) === isGroup) return;
+    const node = inDocument(key, place, () => parseZarrJson(found));
+    if (isGroupDocument(node) === isGroup) continue;
     throw new MetadataError(
       `Cannot adopt files as a group: ${describe(key)} is not that of ${
         isGroup ? "a group" : "an array"
       }; remove it, or choose another path`,
       "",
-      { document: key, store },
+      { document: key, store: place },
     );
   }
+  return existing;
+}
 
-  #refuse(key: StoreKey): never {
-    throw new MetadataError(
-      `Cannot adopt files: ${
-        describe(key)
-      } is there already; remove it, or set overwrite: true`,
-      "",
-      { document: key, store: describeStore(this.#store) },
-    );
+async function writeDocuments(
+  { store, overwrite, options }: Target,
+  documents: readonly NewDocument[],
+  existing: ReadonlySet<StoreKey>,
+  added: StoreKey[],
+): Promise<void> {
+  for (const { key, bytes } of documents) {
+    if (overwrite) await write(store, key, bytes, options);
+    else if (existing.has(key)) continue;
+    else if (!await writeNew(store, key, bytes, options)) refuse(store, key);
+    if (!existing.has(key)) added.push(key);
   }
+}
+
+function refuse(store: Store, key: StoreKey): never {
+  throw new MetadataError(
+    `Cannot adopt files: ${
+      describe(key)
+    } is there already; remove it, or set overwrite: true`,
+    "",
+    { document: key, store: describeStore(store) },
+  );
+}
+
+/**
+ * Options of all functions that adopt files.
+ *
+ * @example
+ * ```ts
+ * import type { AdoptionOptions } from "@zarr-parts/zarr-parts/tiff";
+ *
+ * const options: AdoptionOptions = {
+ *   chunkKeyEncoding: { name: "template", configuration: { format: "tile_{0}_{1}.tif" } },
+ *   overwrite: true,
+ *   onProgress: ({ done, total }) => console.error(`${done} of ${total}`),
+ * };
+ * ```
+ */
+export interface AdoptionOptions extends StoreOptions {
+  /**
+   * The names of the files below the path of the array, and the chunk key encoding of the
+   * array. By default, `default` keys with the suffix `.tiff`, `.tif` or `.zip`, such as
+   * `c/0/1.tiff`.
+   */
+  readonly chunkKeyEncoding?:
+    | string
+    | NamedConfiguration
+    | ChunkKeyEncoding
+    | undefined;
+  /**
+   * The keys of the files, and the grid coordinates of the shards that they become, for a store
+   * that cannot list, or for names that follow no encoding. By default, the files that the
+   * encoding names.
+   */
+  readonly files?:
+    | readonly {
+      readonly coordinates: readonly number[];
+      readonly key: StoreKey;
+    }[]
+    | undefined;
+  /**
+   * A name for each dimension, or `null`. By default, those of the arrays in zips, and `y`, `x`,
+   * `band`, `page` and `stack`; several new dimensions are `stack_0`, `stack_1` and so on.
+   */
+  readonly dimensionNames?: readonly (string | null)[] | undefined;
+  /** Whether a file whose key is not that of its chunk gets that key, too, by a hard link. Defaults to `false`. */
+  readonly link?: boolean | undefined;
+  /**
+   * Whether existing indexes and metadata are replaced. Defaults to `false`, which refuses
+   * them, except indexes that are right, such as those that a killed adoption left.
+   */
+  readonly overwrite?: boolean | undefined;
+  /** Whether nothing is written. The report then describes what would be adopted. */
+  readonly dryRun?: boolean | undefined;
+  /**
+   * Called after each file that is read, and after each index that is written or checked.
+   *
+   * @param progress The number of these steps that are done, and of all steps.
+   */
+  readonly onProgress?:
+    | ((progress: { readonly done: number; readonly total: number }) => void)
+    | undefined;
+}
+
+/** The rules of the options of all functions that adopt files. */
+export const ADOPTION_OPTIONS: OptionRules<AdoptionOptions> = {
+  chunkKeyEncoding: {
+    expected: "a chunk key encoding",
+    isValid: (value) =>
+      ["string", "object"].includes(typeof value) && value !== null,
+  },
+  files: { expected: "a list of { coordinates, key }", isValid: isFiles },
+  dimensionNames: { expected: "a list of names", isValid: Array.isArray },
+  link: BOOLEAN,
+  overwrite: BOOLEAN,
+  dryRun: BOOLEAN,
+  onProgress: FUNCTION,
+  signal: SIGNAL,
+};
+
+/** Whether a value is a list of files with their coordinates. */
+export function isFiles(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value) &&
+    value.every((file) =>
+      typeof file?.key === "string" && Array.isArray(file.coordinates) &&
+      file.coordinates.every((c: unknown) => isWhole(c))
+    );
+}
+
+/**
+ * The counts of files and inner chunks of an adopted array.
+ *
+ * @example
+ * ```ts
+ * import type { AdoptionReport } from "@zarr-parts/zarr-parts/tiff";
+ *
+ * const report: AdoptionReport = {
+ *   files: 12,
+ *   missingFiles: 0,
+ *   innerChunks: 3072,
+ *   indexBytes: 49_584,
+ *   notes: [],
+ * };
+ * ```
+ */
+export interface AdoptionReport {
+  /** The number of files, each of which is a shard. */
+  readonly files: number;
+  /** The number of shards in the chunk grid that have no file. Their elements have the fill value. */
+  readonly missingFiles: number;
+  /** The number of inner chunks in all files. Those that a sparse file leaves out do not count. */
+  readonly innerChunks: number;
+  /** The length of the parts that hold the indexes of all files, in bytes. */
+  readonly indexBytes: number;
+  /** Notes on unusual properties, such as grid coordinates that do not start at 0. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * An array made of files that were there before.
+ *
+ * @example
+ * ```ts
+ * import type { AdoptedArray } from "@zarr-parts/zarr-parts/tiff";
+ *
+ * const describeArray = ({ chunks, report }: AdoptedArray) =>
+ *   `${report.files} files make an array of ${chunks.metadata.shape.join(" × ")}`;
+ * ```
+ */
+export interface AdoptedArray {
+  /** The array; its chunks are the files. */
+  readonly chunks: ArrayChunks;
+  /** The counts, and notes. */
+  readonly report: AdoptionReport;
 }

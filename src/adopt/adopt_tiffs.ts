@@ -1,55 +1,44 @@
-import { arrayRoot } from "../arrays/mod.ts";
-import type { ChunkKeyEncoding } from "../chunk_key_encoding/mod.ts";
 import {
   checkExclusive,
   checkOptions,
-  describe,
   objectRule,
   type OptionRules,
   TEXT,
   wholeFrom,
 } from "../errors/mod.ts";
-import type { NamedConfiguration } from "../metadata/mod.ts";
+import { assertStore, type Store, type StoreKey } from "../stores/mod.ts";
 import {
-  assertStore,
-  readSize,
-  type Store,
-  type StoreKey,
-} from "../stores/mod.ts";
-import {
+  bandsFirst,
   geoAttributes,
   geoPlaceOf,
   joinAttributes,
+  leftOut,
   MOST_OVERVIEWS,
   MOST_PAGES,
   MOST_SERIES,
   pyramidAttributes,
+  readTiff,
+  type TiffFileShards,
+  type TiffSelection,
   valueAttributes,
 } from "../tiff/mod.ts";
 import {
   adoptArray,
+  type AdoptedArray,
   adoptFiles,
+  ADOPTION_OPTIONS,
+  type AdoptionOptions,
   type FileFormat,
   type FilesToAdopt,
 } from "./adopt_files.ts";
-import {
-  type AdoptedArray,
-  ADOPTION_OPTIONS,
-  type AdoptionOptions,
-} from "./adoption_options.ts";
 import { findFiles } from "./find_files.ts";
 import {
-  canMoveBands,
   geoPlaceOfTiffs,
-  leftOut,
   levelOf,
   metadataOf,
-  pictureNames,
+  pictureOf,
   type PlacedTiff,
-  type ReadTiffFile,
-  readTiffFile,
   type TiffLevel,
-  type TiffSelection,
 } from "./tiff_files.ts";
 
 /**
@@ -238,17 +227,6 @@ export interface TiffFile {
  * ```
  */
 export interface AdoptTiffsOptions extends AdoptionOptions {
-  /**
-   * The names of the files below the path of the array. By default, `default` keys with
-   * the suffix `.tiff` or `.tif`, such as `c/0/1.tiff`.
-   */
-  readonly chunkKeyEncoding?:
-    | string
-    | NamedConfiguration
-    | ChunkKeyEncoding
-    | undefined;
-  /** The files, for a store that cannot list, or for names that follow no encoding. By default, those that the encoding names. */
-  readonly files?: readonly TiffFile[] | undefined;
   /** The number of new first dimensions along which each file is one element; `true` for one. */
   readonly stack?: boolean | number | undefined;
   /**
@@ -267,11 +245,6 @@ export interface AdoptTiffsOptions extends AdoptionOptions {
   readonly overview?: number | undefined;
   /** The value of elements that are in no file. By default, GDAL_NODATA of the files, or 0. */
   readonly fillValue?: number | bigint | undefined;
-  /**
-   * A name for each dimension, or `null`. By default, `y`, `x`, `band`, `page` and `stack`;
-   * several new dimensions are `stack_0`, `stack_1` and so on.
-   */
-  readonly dimensionNames?: readonly (string | null)[] | undefined;
   /** The user's own metadata. */
   readonly attributes?: Readonly<Record<string, unknown>> | undefined;
 }
@@ -305,11 +278,6 @@ const MOST_STACKED = 200;
 
 const OPTIONS: OptionRules<AdoptTiffsOptions> = {
   ...ADOPTION_OPTIONS,
-  chunkKeyEncoding: {
-    expected: "a chunk key encoding",
-    isValid: (value) => typeof value === "string" || typeof value === "object",
-  },
-  files: { expected: "a list of { coordinates, key }", isValid: isFiles },
   stack: {
     expected: `true, false, or a whole number from 0 to ${MOST_STACKED}`,
     isValid: (value) =>
@@ -324,7 +292,6 @@ const OPTIONS: OptionRules<AdoptTiffsOptions> = {
     expected: "a number or a bigint",
     isValid: (value) => typeof value === "number" || typeof value === "bigint",
   },
-  dimensionNames: { expected: "a list of names", isValid: Array.isArray },
   attributes: objectRule(),
 };
 
@@ -335,21 +302,14 @@ const PYRAMID_OPTIONS: OptionRules<AdoptPyramidOptions> = {
   name: TEXT,
 };
 
-function isFiles(value: unknown): boolean {
-  return Array.isArray(value) &&
-    value.every((file) =>
-      Array.isArray(file?.coordinates) && typeof file.key === "string"
-    );
-}
-
 /** The members that arrays of pages and groups of levels have in common. */
 function formatOf(
   selection: TiffSelection,
-): Omit<FileFormat<ReadTiffFile>, "compose"> {
+): Omit<FileFormat<TiffFileShards>, "compose"> {
   return {
     suffixes: [".tiff", ".tif"],
     isPicture: true,
-    read: (store, key, options) => readTiffFile(store, key, selection, options),
+    read: (store, key, options) => readTiff(store, key, selection, options),
     dimensionsOf: ({ levels }) => levels[0]!.shard.dimensionNames,
   };
 }
@@ -360,37 +320,19 @@ export function tiffFormat(
     AdoptTiffsOptions,
     "attributes" | "page" | "series" | "overview" | "fillValue"
   >,
-): FileFormat<ReadTiffFile> {
-  const selection = { page, series, overview, fillValue, isPyramid: false };
+): FileFormat<TiffFileShards> {
   return {
-    ...formatOf(selection),
+    ...formatOf({ page, series, overview, fillValue }),
     async compose(files, placement) {
-      const { stack, dimensionNames, encoding } = placement;
-      const { shard, mosaic, geo, shards } = levelOf(files, 0, stack);
-      const { place, notes } = geoPlaceOfTiffs(files, stack);
-      const dimensions = pictureNames(shard, placement);
-      const values = await valueAttributes(
-        files.flatMap(({ picture }) => picture.values),
-        shard.dataType,
-      );
-      const metadata = metadataOf(shard, mosaic, encoding, {
-        dimensionNames,
-        attributes: joinAttributes(
-          {
-            ...values.attributes,
-            ...dimensions && geoAttributes(place, geo, dimensions),
-          },
-          attributes,
-        ),
+      const level = levelOf(files, 0, placement.stack);
+      const composed = await composeLevels(files, placement, {
+        levels: [level],
+        attributes,
+        pathOf: () => "",
       });
       return {
-        arrays: [{ path: "", metadata, shards }],
-        notes: [
-          ...files.flatMap(({ damages }) => damages),
-          ...notes,
-          ...values.notes,
-          ...notesOnPages(files, overview),
-        ],
+        arrays: composed.arrays,
+        notes: [...composed.notes, ...notesOnPages(files, overview)],
       };
     },
   };
@@ -423,28 +365,26 @@ const VARIABLE = "data";
 export function pyramidFormat(
   path: string,
   options: Omit<AdoptPyramidOptions, keyof AdoptionOptions>,
-): FileFormat<ReadTiffFile> {
+): FileFormat<TiffFileShards> {
   const { attributes, page, series, fillValue } = options;
-  const selection = { page, series, fillValue, isPyramid: true };
   return {
-    ...formatOf(selection),
-    async compose(files, { stack, dimensionNames, encoding }) {
-      const { place, notes: placeNotes } = geoPlaceOfTiffs(files, stack);
+    ...formatOf({ page, series, fillValue, isPyramid: true }),
+    async compose(files, placement) {
       const [{ picture, series }] = files as [PlacedTiff];
       // GDAL finds levels of a place on the earth only if each is in a group of its own.
       const isNested = picture.place !== undefined &&
         geoPlaceOf(picture.place) !== undefined;
-      const { levels, notes } = levelsOf(files, stack, !isNested);
+      const { levels, notes } = levelsOf(files, placement.stack, !isNested);
       const [{ shard }] = levels as [TiffLevel];
-      const names = dimensionNames ??
+      const names = placement.dimensionNames ??
         (isNested ? namesForGdal(shard.dimensionNames) : undefined);
-      const dimensions = pictureNames(shard, { dimensionNames: names });
-      const values = await valueAttributes(
-        files.flatMap(({ picture }) => picture.values),
-        shard.dataType,
-      );
-      const paths = levels.map((_, i) =>
-        isNested ? `${i}/${VARIABLE}` : `${i}`
+      const { arrays, place, dimensions, ...composed } = await composeLevels(
+        files,
+        { ...placement, dimensionNames: names },
+        {
+          levels,
+          pathOf: (i) => isNested ? `/${i}/${VARIABLE}` : `/${i}`,
+        },
       );
       const pyramid = pyramidAttributes({
         name: options.name ?? series?.name ?? path.split("/").at(-1)!,
@@ -456,35 +396,65 @@ export function pyramidFormat(
           ? series?.channels
           : undefined,
         dataType: shard.dataType,
-        levels: levels.map(({ geo }, i) => ({ path: paths[i]!, ...geo })),
-        place: dimensions && place,
+        levels: levels.map(({ geo }, i) => ({
+          path: arrays[i]!.path.slice(1),
+          ...geo,
+        })),
+        place,
         dimensions: dimensions ?? ["y", "x"],
       });
       return {
-        arrays: levels.map(({ shard, mosaic, geo, shards }, i) => ({
-          path: `/${paths[i]}`,
-          metadata: metadataOf(shard, mosaic, encoding, {
-            dimensionNames: names,
-            attributes: {
-              ...values.attributes,
-              ...dimensions && geoAttributes(place, geo, dimensions),
-            },
-          }),
-          shards,
-        })),
+        arrays,
         groups: new Map([
           ...isNested ? levels.map((_, i) => [`/${i}`, {}] as const) : [],
           ["", joinAttributes(pyramid.attributes, attributes)],
         ]),
-        notes: [
-          ...files.flatMap(({ damages }) => damages),
-          ...notes,
-          ...placeNotes,
-          ...values.notes,
-          ...pyramid.notes,
-        ],
+        notes: [...notes, ...composed.notes, ...pyramid.notes],
       };
     },
+  };
+}
+
+/** Composes the arrays of levels, with the meaning of their elements and their place on the earth. */
+async function composeLevels(
+  files: readonly PlacedTiff[],
+  { stack, dimensionNames, encoding }: Parameters<
+    FileFormat<TiffFileShards>["compose"]
+  >[1],
+  { levels, attributes, pathOf }: {
+    readonly levels: readonly TiffLevel[];
+    /** The user's own attributes. */
+    readonly attributes?: Readonly<Record<string, unknown>> | undefined;
+    readonly pathOf: (level: number) => string;
+  },
+) {
+  const { place, notes } = geoPlaceOfTiffs(files, stack);
+  const { dataType, dimensionNames: own } = levels[0]!.shard;
+  const { y, x } = pictureOf(own, dimensionNames ?? own);
+  const dimensions = y && x ? [y, x] as const : undefined;
+  const values = await valueAttributes(
+    files.flatMap(({ picture }) => picture.values),
+    dataType,
+  );
+  return {
+    place: dimensions && place,
+    dimensions,
+    arrays: levels.map(({ shard, mosaic, geo, shards }, i) => ({
+      path: pathOf(i),
+      metadata: metadataOf(shard, mosaic, encoding, {
+        dimensionNames,
+        attributes: joinAttributes({
+          ...values.attributes,
+          ...dimensions && geoAttributes(place, geo, dimensions),
+        }, attributes),
+      }),
+      shards,
+    })),
+    notes: [
+      ...files.flatMap(({ damages }) => damages),
+      ...notes,
+      ...values.notes,
+    ],
   };
 }
 
@@ -492,33 +462,19 @@ export function pyramidFormat(
 export async function adoptLevels(
   store: Store,
   path: string,
-  format: FileFormat<ReadTiffFile>,
+  format: FileFormat<TiffFileShards>,
   files: FilesToAdopt,
   options: AdoptionOptions,
 ): Promise<AdoptedPyramid> {
+  const linked = { ...options, link: true };
   const { arrays, groups, notes } = await adoptFiles(
     store,
     path,
     format,
     files,
-    { ...options, link: true },
+    linked,
   );
-  const next: StoreKey = `${arrayRoot(path)}/${arrays.length}/zarr.json`;
-  const { overwrite, signal } = options;
-  const isLeft = overwrite &&
-    await readSize(store, next, signal ? { signal } : {}) !== undefined;
-  return {
-    levels: arrays,
-    attributes: groups.get("")!,
-    notes: isLeft
-      ? [
-        ...notes,
-        `${
-          describe(next)
-        } of an earlier adoption still exists, and is not a level of the new one: remove it`,
-      ]
-      : notes,
-  };
+  return { levels: arrays, attributes: groups.get("")!, notes };
 }
 
 /** Makes the arrays of all levels that all files have, and that fit together. */
@@ -540,14 +496,11 @@ function levelsOf(
     );
   }
   const areBandsFirst = mayMoveBands &&
-    fewest.levels.every((_, level) => {
-      try {
-        return canMoveBands(files, level, stack);
-      } catch (error) {
-        if (error instanceof RangeError) return true; // The level is left out.
-        throw error;
-      }
-    });
+    files.every(({ levels }) =>
+      levels.every(({ shard }, i) =>
+        i >= count || bandsFirst(shard) !== undefined
+      )
+    );
   const levels: TiffLevel[] = [];
   for (let i = 0; i < count; i++) {
     try {

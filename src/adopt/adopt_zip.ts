@@ -1,4 +1,3 @@
-import type { ChunkKeyEncoding } from "../chunk_key_encoding/mod.ts";
 import { ConcatParts } from "../concat_parts/mod.ts";
 import {
   checkExclusive,
@@ -7,7 +6,7 @@ import {
   type OptionRules,
   TEXT,
 } from "../errors/mod.ts";
-import { isSameJson, type NamedConfiguration } from "../metadata/mod.ts";
+import { type ArrayMetadata, isSameJson } from "../metadata/mod.ts";
 import { assertStore, type Store, type StoreKey } from "../stores/mod.ts";
 import { adoptArray, type FileFormat, type PlacedFile } from "./adopt_files.ts";
 import {
@@ -19,12 +18,12 @@ import {
   type AdoptedArray,
   ADOPTION_OPTIONS,
   type AdoptionOptions,
-} from "./adoption_options.ts";
+  isFiles,
+} from "./adopt_files.ts";
 import { findFiles } from "./find_files.ts";
 import { mosaicOf } from "./mosaic.ts";
 import {
   contentsOf,
-  differentMember,
   indexOf,
   memberText,
   readZippedArray,
@@ -167,38 +166,36 @@ export function zipFormat(array: string): FileFormat<ZippedArray> {
   };
 }
 
-/** A zip with its place in the array. */
-type PlacedZip = ZippedArray & PlacedFile;
-
-/** The members of metadata of which the array has those of the first file. */
-const FIRST = ["attributes", "dimension_names"] as const;
+/** The members of metadata that are the same for all files of an array, and those of which the array has those of the first file. */
+const [SAME, FIRST] = [
+  ["data_type", "chunk_grid", "fill_value", "codecs"],
+  ["attributes", "dimension_names"],
+] as const;
 
 /** Refuses files that hold arrays of different kinds. Returns notes on what else differs. */
-function compare(zips: readonly PlacedZip[]): string[] {
-  const [first] = zips;
-  const notes: string[] = [];
-  for (const { name, metadata } of zips) {
-    const different = differentMember(metadata, first!.metadata);
-    if (different !== undefined) {
-      throw new RangeError(
-        `${first!.name} has the ${different} ${
-          memberText(first!.metadata[different])
-        }, and ${name} has ${
-          memberText(metadata[different])
-        }: files of one array agree in it; adopt them as several arrays`,
-      );
-    }
-    for (const member of FIRST) {
-      const [one, other] = [metadata[member], first!.metadata[member]];
-      if (isSameJson(one ?? null, other ?? null)) continue;
-      notes.push(
+function compare(zips: readonly (ZippedArray & PlacedFile)[]): string[] {
+  const [{ key, name: firstName, metadata: first }] = zips as [
+    ZippedArray & PlacedFile,
+  ];
+  return zips.flatMap(({ name, metadata }) => {
+    const differs = (member: keyof ArrayMetadata) =>
+      !isSameJson(metadata[member] ?? null, first[member] ?? null);
+    const different = SAME.find(differs);
+    if (different === undefined) {
+      return FIRST.filter(differs).map((member) =>
         `${name} has other ${member} than ${
-          describe(first!.key)
-        }, whose ${member} the array has`,
+          describe(key)
+        }, whose ${member} the array has`
       );
     }
-  }
-  return notes;
+    throw new RangeError(
+      `${firstName} has the ${different} ${
+        memberText(first[different])
+      }, and ${name} has ${
+        memberText(metadata[different])
+      }: files of one array agree in it; adopt them as several arrays`,
+    );
+  });
 }
 
 /**
@@ -218,47 +215,16 @@ function compare(zips: readonly PlacedZip[]): string[] {
 export interface AdoptZipOptions extends AdoptionOptions {
   /** The key of the only zip. By default, all files are adopted whose keys `chunkKeyEncoding` decodes. */
   key?: StoreKey | undefined;
-  /** The zips: the grid coordinates of each shard, and the key of its file. */
-  files?:
-    | readonly {
-      readonly coordinates: readonly number[];
-      readonly key: StoreKey;
-    }[]
-    | undefined;
-  /**
-   * The chunk key encoding of the array, by its name, its metadata or as an instance.
-   * Defaults to `suffix` with `.zip`.
-   */
-  chunkKeyEncoding?:
-    | string
-    | NamedConfiguration
-    | ChunkKeyEncoding
-    | undefined;
   /** The path of the array inside the zips. Defaults to `""`, the root. */
   array?: string | undefined;
-  /** A name for each dimension, or `null`. By default, those of the arrays in the zips. */
-  dimensionNames?: readonly (string | null)[] | undefined;
 }
 
 const OPTIONS: OptionRules<AdoptZipOptions> = {
   ...ADOPTION_OPTIONS,
   key: { ...TEXT, expected: "the key of a zip" },
-  files: { expected: "a list of coordinates and keys", isValid: isFiles },
-  chunkKeyEncoding: {
-    expected: "a chunk key encoding",
-    isValid: (value) =>
-      ["string", "object"].includes(typeof value) && value !== null,
+  files: {
+    expected: "a list of { coordinates, key } that is not empty",
+    isValid: (value) => isFiles(value) && value.length > 0,
   },
   array: { ...TEXT, expected: "a path" },
-  dimensionNames: { expected: "a list of names", isValid: Array.isArray },
 };
-
-function isFiles(value: unknown): boolean {
-  return Array.isArray(value) && value.length > 0 &&
-    value.every((file) =>
-      typeof file?.key === "string" && Array.isArray(file.coordinates) &&
-      file.coordinates.every((c: unknown) =>
-        Number.isSafeInteger(c) && c as number >= 0
-      )
-    );
-}

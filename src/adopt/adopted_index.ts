@@ -1,11 +1,8 @@
-import { type ArrayChunks, parsedArrayOf, shardOf } from "../arrays/mod.ts";
-import { DamageError } from "../errors/mod.ts";
 import type { ArrayMetadata, NamedConfiguration } from "../metadata/mod.ts";
 import { joinBytes } from "../runtime/mod.ts";
 import {
   assertFileSize,
   decodeFileRecord,
-  decodeShardIndex,
   encodeFileRecord,
   encodeShardIndex,
   FILE_RECORD_SIZE,
@@ -18,7 +15,6 @@ import type { Part } from "../splitter/mod.ts";
 import {
   readRange,
   readSize,
-  readValue,
   type Store,
   type StoreKey,
   type StoreOptions,
@@ -107,64 +103,4 @@ export async function checkFileRecord(
   const record = decodeFileRecord(bytes);
   if (record !== undefined) assertFileSize(record, key, size);
   return record !== undefined;
-}
-
-/** The stored index of an adopted file. */
-interface AdoptedIndex {
-  /** The length of the file in bytes. */
-  readonly size: number;
-  readonly contents: number;
-  readonly index: ShardIndex;
-}
-
-/**
- * Reads the index of an adopted file, and compares its record with the length of the file.
- *
- * @returns `undefined` if there is neither file nor index.
- * @throws {MismatchError} If one of them is missing, or the index has no record.
- * @throws {DamageError} If the file has another length, or the index is damaged.
- */
-export async function readAdopted(
-  store: Store,
-  chunks: ArrayChunks,
-  coordinates: readonly number[],
-  options: StoreOptions,
-): Promise<AdoptedIndex | undefined> {
-  const key = chunks.key(coordinates);
-  const [size, part] = await Promise.all([
-    readSize(store, key, options),
-    readValue(store, `${key}${INDEX_SUFFIX}`, options),
-  ]);
-  if (size === undefined && part === undefined) return undefined;
-  if (size === undefined) {
-    throw new MismatchError("the file is missing, and its index is there");
-  }
-  if (part === undefined) throw new MismatchError("the file has no index");
-  const { layout } = shardOf(parsedArrayOf(chunks));
-  const length = FILE_RECORD_SIZE + shardIndexSize(layout);
-  if (part.length !== length) {
-    throw new MismatchError(
-      `the index has ${part.length} bytes, where the array has indexes of ${length}`,
-    );
-  }
-  const record = decodeFileRecord(part.subarray(0, FILE_RECORD_SIZE));
-  if (record === undefined) {
-    throw new MismatchError("the index has no record of its file");
-  }
-  assertFileSize(record, key, size);
-  const index = decodeShardIndex(
-    part.subarray(FILE_RECORD_SIZE),
-    layout,
-    `${key}${INDEX_SUFFIX}`,
-  );
-  return { size, contents: record.contents, index };
-}
-
-/** Thrown for a file that does not match its array. */
-export class MismatchError extends Error {}
-
-/** Whether an error is about a wrong file or index, as opposed to a failure of the store. */
-export function isAboutFile(error: unknown): boolean {
-  return error instanceof MismatchError || error instanceof RangeError ||
-    error instanceof DamageError;
 }

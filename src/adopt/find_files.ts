@@ -5,7 +5,6 @@ import {
   toChunkKeyEncoding,
 } from "../chunk_key_encoding/mod.ts";
 import { ChunkKeyError, describe, describeAll } from "../errors/mod.ts";
-import type { NamedConfiguration } from "../metadata/mod.ts";
 import {
   assertWritable,
   describeStore,
@@ -14,32 +13,14 @@ import {
   type StoreOptions,
 } from "../stores/mod.ts";
 import {
+  type AdoptionOptions,
   type FileFormat,
   type FilesToAdopt,
-  type Placement,
   stackNames,
 } from "./adopt_files.ts";
 
 /** The number of keys that a message names. */
 const MOST_NAMED = 3;
-
-/** How the files of an array are found and placed. */
-interface FindOptions extends Pick<Placement, "dimensionNames"> {
-  readonly chunkKeyEncoding?:
-    | string
-    | NamedConfiguration
-    | ChunkKeyEncoding
-    | undefined;
-  /** The files and their coordinates. By default, those whose names the encoding decodes. */
-  readonly files?:
-    | readonly {
-      readonly coordinates: readonly number[];
-      readonly key: StoreKey;
-    }[]
-    | undefined;
-  readonly stack?: number;
-  readonly signal?: AbortSignal | undefined;
-}
 
 /**
  * Finds the files of an array: those that are given, or those below its path whose keys the
@@ -53,7 +34,12 @@ export async function findFiles(
   store: Store,
   path: string,
   { suffixes, isPicture }: Pick<FileFormat<unknown>, "suffixes" | "isPicture">,
-  { chunkKeyEncoding, files, stack = 0, dimensionNames, signal }: FindOptions,
+  { chunkKeyEncoding, files, stack = 0, dimensionNames, signal }:
+    & Pick<
+      AdoptionOptions,
+      "chunkKeyEncoding" | "files" | "dimensionNames" | "signal"
+    >
+    & { readonly stack?: number },
 ): Promise<FilesToAdopt> {
   const root = arrayRoot(path);
   assertWritable(store, `${root}/zarr.json`);

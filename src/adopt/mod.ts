@@ -1,6 +1,9 @@
 /** Existing TIFF and zip files, adopted as the shards of arrays. */
 export {
   adoptArray,
+  type AdoptedArray,
+  type AdoptionOptions,
+  type AdoptionReport,
   type FileFormat,
   type FilesToAdopt,
   type Placement,
@@ -19,11 +22,6 @@ export {
   tiffFormat,
 } from "./adopt_tiffs.ts";
 export { adoptZip, type AdoptZipOptions, zipFormat } from "./adopt_zip.ts";
-export type {
-  AdoptedArray,
-  AdoptionOptions,
-  AdoptionReport,
-} from "./adoption_options.ts";
 export {
   exampleOf,
   exampleTemplate,

@@ -6,16 +6,21 @@ import {
   parsedArrayOf,
   shardOf,
 } from "../arrays/mod.ts";
-import { describe, MetadataError } from "../errors/mod.ts";
-import {
-  type ArrayMetadata,
-  isSameJson,
-  type NamedConfiguration,
-} from "../metadata/mod.ts";
+import { DamageError, describe, MetadataError } from "../errors/mod.ts";
+import { type ArrayMetadata, isSameJson } from "../metadata/mod.ts";
 import { runConcurrently } from "../runtime/mod.ts";
-import type { ShardIndex } from "../shards/mod.ts";
+import {
+  assertFileSize,
+  decodeFileRecord,
+  decodeShardIndex,
+  FILE_RECORD_SIZE,
+  type ShardIndex,
+  shardIndexSize,
+} from "../shards/mod.ts";
 import {
   readRange,
+  readSize,
+  readValue,
   type Store,
   type StoreKey,
   type StoreOptions,
@@ -23,27 +28,16 @@ import {
 import {
   bandsFirst,
   decodeSelection,
-  readShard,
+  readTiff,
   stacked,
   type TiffShard,
   withRows,
 } from "../tiff/mod.ts";
-import { FILES_AT_ONCE } from "./adopt_files.ts";
-import {
-  INDEX_SUFFIX,
-  isAboutFile,
-  MismatchError,
-  readAdopted,
-} from "./adopted_index.ts";
 import { wrongEntries, ZipStore } from "../zip/mod.ts";
+import { FILES_AT_ONCE } from "./adopt_files.ts";
+import { adoptedSharding, INDEX_SUFFIX } from "./adopted_index.ts";
 import { indexOf, metadataOf } from "./tiff_files.ts";
-import {
-  differentMember,
-  indexOf as zipIndexOf,
-  memberText,
-  readZippedArray,
-  type ZippedArray,
-} from "./zipped_array.ts";
+import { indexOf as zipIndexOf, readZippedArray } from "./zipped_array.ts";
 
 /**
  * Reads the directories of all files of an adopted array again, and compares them with
@@ -97,7 +91,7 @@ export async function verifyAdopted(
   path: string,
   options: StoreOptions = {},
 ): Promise<AdoptedVerification> {
-  return await verifyFiles(store, path, options, makeTiffIndex);
+  return await verifyFiles(store, path, options, readTiffAgain);
 }
 
 /**
@@ -144,7 +138,7 @@ export async function verifyAdoptedZip(
   path: string,
   options: StoreOptions = {},
 ): Promise<AdoptedVerification> {
-  return await verifyFiles(store, path, options, makeZipIndex);
+  return await verifyFiles(store, path, options, readZipAgain);
 }
 
 /** A way in which an adopted file is not the one that was adopted. */
@@ -169,13 +163,12 @@ export async function* verifyAdoptedFile(
   options: StoreOptions,
 ): AsyncGenerator<AdoptedFileProblem> {
   const key = chunks.key(coordinates);
-  // A zip may start with any bytes.
-  const isZip = !await isTiff(store, key, options);
-  const reason = await mismatchOf(
+  const { reason, entries } = await compareFile(
     store,
     chunks,
     coordinates,
-    isZip ? makeZipIndex : makeTiffIndex,
+    // A zip may start with any bytes.
+    await isTiff(store, key, options) ? readTiffAgain : readZipAgain,
     options,
   );
   if (reason !== undefined) {
@@ -183,19 +176,13 @@ export async function* verifyAdoptedFile(
       describe(key)
     } is not the one that was adopted: ${reason}; restore it, or adopt the files again with the option "overwrite"`;
     yield { kind: "file", message };
-    return;
+  } else if (isDeep && entries !== undefined) {
+    const problems = wrongEntries(
+      new ZipStore(store, key),
+      { ...options, isSelected: (name) => entries.has(name) },
+    );
+    for await (const { message } of problems) yield { kind: "entry", message };
   }
-  if (!isZip || !isDeep) return;
-  const adopted = await readAdopted(store, chunks, coordinates, options);
-  if (adopted === undefined) return;
-  const { contents } = adopted;
-  const zip = await readZippedArray(store, key, contents, options);
-  const names = new Set(zip.extents.map(({ name }) => name));
-  const problems = wrongEntries(
-    new ZipStore(store, key),
-    { ...options, isSelected: (name) => names.has(name) },
-  );
-  for await (const { message } of problems) yield { kind: "entry", message };
 }
 
 /** The length of the number at the start of each TIFF. */
@@ -253,23 +240,26 @@ async function verifyFiles(
   store: Store,
   path: string,
   options: StoreOptions,
-  makeIndex: MakeIndex,
+  readAgain: ReadAgain,
 ): Promise<AdoptedVerification> {
   const chunks = await openArrayChunks(store, path, options);
-  const mismatches: (AdoptedMismatch & { place: number })[] = [];
   const shards = await findShards(store, path, chunks, options);
   let files = 0;
+  const mismatches: AdoptedMismatch[] = [];
   await runConcurrently(shards, FILES_AT_ONCE, async (shard) => {
     const place = files++;
-    const reason = await mismatchOf(store, chunks, shard, makeIndex, options);
-    if (reason === undefined) return;
-    mismatches.push({ place, key: chunks.key(shard), reason });
+    const { reason } = await compareFile(
+      store,
+      chunks,
+      shard,
+      readAgain,
+      options,
+    );
+    if (reason !== undefined) {
+      mismatches[place] = { key: chunks.key(shard), reason };
+    }
   }, options.signal);
-  mismatches.sort((a, b) => a.place - b.place);
-  return {
-    files,
-    mismatches: mismatches.map(({ key, reason }) => ({ key, reason })),
-  };
+  return { files, mismatches: mismatches.filter(() => true) };
 }
 
 /** The grid coordinates of all shards that have a file or an index, or of all shards in a store that cannot list. */
@@ -296,56 +286,133 @@ async function findShards(
   });
 }
 
-/** A file that is verified. */
-interface FileToVerify {
+/** A file that is read again. */
+interface FileToRead {
   readonly key: StoreKey;
-  /** The length of the file in bytes. */
-  readonly size: number;
-  readonly coordinates: readonly number[];
   readonly chunks: ArrayChunks;
   /** The contents of the file that the index describes. */
   readonly contents: number;
 }
 
-/**
- * Makes the index of a file anew.
- *
- * @throws {MismatchError | RangeError} If the file does not fit its array.
- * @throws {DamageError} If the file cannot be read.
- */
-type MakeIndex = (
-  store: Store,
-  file: FileToVerify,
-  options: StoreOptions,
-) => Promise<ShardIndex>;
+/** The array that a file is, in the terms of the array of which it is a shard. */
+interface FileArray {
+  readonly shape: readonly number[];
+  /** The shape of inner chunks. */
+  readonly chunkShape: readonly number[];
+  /** Whether the file leaves out inner chunks, whose elements have the fill value. */
+  readonly isSparse: boolean;
+  /** The names of the entries of a zip. */
+  readonly entries?: ReadonlySet<string>;
+  /** Composes the metadata and the index of a file with the shapes of the array. */
+  compose(): {
+    readonly metadata: Pick<
+      ArrayMetadata,
+      "data_type" | "fill_value" | "codecs"
+    >;
+    readonly index: ShardIndex;
+  };
+}
 
 /**
- * Makes the index of an adopted file anew, and compares it with the stored one.
+ * Reads a file as it is adopted.
  *
- * @returns The difference; `undefined` if there is none, or neither file nor index.
+ * @throws {RangeError | MetadataError} If the file cannot be adopted.
+ * @throws {DamageError} If the file cannot be read.
  */
-async function mismatchOf(
+type ReadAgain = (
+  store: Store,
+  file: FileToRead,
+  options: StoreOptions,
+) => Promise<FileArray>;
+
+/**
+ * Reads an adopted file again, and compares it with the array and with its stored index.
+ *
+ * @returns The difference, if there is one. Nothing if there is neither file nor index.
+ */
+async function compareFile(
   store: Store,
   chunks: ArrayChunks,
   coordinates: readonly number[],
-  makeIndex: MakeIndex,
+  readAgain: ReadAgain,
   options: StoreOptions,
-): Promise<string | undefined> {
+): Promise<{ reason?: string | undefined; entries?: FileArray["entries"] }> {
   const key = chunks.key(coordinates);
+  const [size, part] = await Promise.all([
+    readSize(store, key, options),
+    readValue(store, `${key}${INDEX_SUFFIX}`, options),
+  ]);
+  if (size === undefined) {
+    return part === undefined
+      ? {}
+      : { reason: "the file is missing, and its index is there" };
+  }
+  if (part === undefined) return { reason: "the file has no index" };
+  const { layout } = shardOf(parsedArrayOf(chunks));
+  const length = FILE_RECORD_SIZE + shardIndexSize(layout);
+  if (part.length !== length) {
+    return {
+      reason:
+        `the index has ${part.length} bytes, where the array has indexes of ${length}`,
+    };
+  }
+  const record = decodeFileRecord(part.subarray(0, FILE_RECORD_SIZE));
+  if (record === undefined) {
+    return { reason: "the index has no record of its file" };
+  }
   try {
-    const stored = await readAdopted(store, chunks, coordinates, options);
-    if (stored === undefined) return undefined;
-    const { size, contents } = stored;
-    const file = { key, size, coordinates, chunks, contents };
-    return differenceOf(stored.index, await makeIndex(store, file, options));
+    assertFileSize(record, key, size);
+    const index = decodeShardIndex(
+      part.subarray(FILE_RECORD_SIZE),
+      layout,
+      `${key}${INDEX_SUFFIX}`,
+    );
+    const { contents } = record;
+    const file = await readAgain(store, { key, chunks, contents }, options);
+    return {
+      reason: difference(file, chunks, coordinates, index),
+      entries: file.entries,
+    };
   } catch (error) {
-    if (isAboutFile(error)) return (error as Error).message;
+    const isAboutFile = error instanceof RangeError ||
+      error instanceof DamageError || error instanceof MetadataError;
+    if (isAboutFile) return { reason: error.message };
     throw error;
   }
 }
 
+/** Says in what a file differs first from a shard of an array. */
+function difference(
+  { shape, chunkShape, isSparse, compose }: FileArray,
+  { metadata: array, chunkShape: shardShape, innerChunkShape }: ArrayChunks,
+  coordinates: readonly number[],
+  index: ShardIndex,
+): string | undefined {
+  const expected = shardShape.map((length, i) =>
+    Math.min(length, array.shape[i]! - coordinates[i]! * length)
+  );
+  const differs = (what: string, found: unknown, expected: unknown) =>
+    isSameJson(found ?? null, expected ?? null)
+      ? undefined
+      : `the file has the ${what} ${describe(found)}, where the array has ${
+        describe(expected)
+      }`;
+  const shapes = differs("shape", shape, expected) ??
+    differs("shape of inner chunks", chunkShape, innerChunkShape);
+  if (shapes !== undefined) return shapes;
+  const { metadata, index: made } = compose();
+  return differs("data type", metadata.data_type, array.data_type) ??
+    (isSparse
+      ? differs("fill value", metadata.fill_value, array.fill_value)
+      : undefined) ??
+    // Codecs may have long tables.
+    (differs("codecs", metadata.codecs, array.codecs) &&
+      "the file has other codecs than the array") ??
+    differentExtent(index, made);
+}
+
 /** Says where two indexes differ first. */
-function differenceOf(
+function differentExtent(
   stored: ShardIndex,
   made: ShardIndex,
 ): string | undefined {
@@ -360,24 +427,33 @@ function differenceOf(
   return `inner chunk ${place} has ${is}, where its index has ${was}`;
 }
 
-/** Makes the index of an adopted TIFF anew. */
-async function makeTiffIndex(
+/** Reads a TIFF with the dimensions and the rows that `adoptTiffs` gave it. */
+async function readTiffAgain(
   store: Store,
-  file: FileToVerify,
+  { key, contents, chunks }: FileToRead,
   options: StoreOptions,
-): Promise<ShardIndex> {
-  const { contents, chunks: { chunkShape, innerChunkShape } } = file;
+): Promise<FileArray> {
   const selection = decodeSelection(contents);
-  const shard = fitted(await readShard(store, file, selection, options), file);
-  assertSameTiff(shard, file);
+  const { levels: [level] } = await readTiff(store, key, selection, options);
+  const { chunkShape, innerChunkShape, keyEncoding } = chunks;
+  const shard = fitted(level!.shard, chunks);
   const chunksPerShard = chunkShape.map((n, i) => n / innerChunkShape![i]!);
-  return indexOf(shard, chunksPerShard);
+  const mosaic = { shape: chunkShape, shardShape: chunkShape, chunksPerShard };
+  return {
+    shape: shard.shape,
+    chunkShape: shard.tileShape,
+    isSparse: shard.tiles.includes(undefined),
+    compose: () => ({
+      metadata: metadataOf(shard, mosaic, keyEncoding, {}),
+      index: indexOf(shard, chunksPerShard),
+    }),
+  };
 }
 
 /** Gives a shard the dimensions and the rows that `adoptTiffs` gave it. */
 function fitted(
   shard: TiffShard,
-  { chunks: { metadata, chunkShape, innerChunkShape } }: FileToVerify,
+  { metadata, chunkShape, innerChunkShape }: ArrayChunks,
 ): TiffShard {
   const count = chunkShape.length - shard.shape.length;
   const placed = stacked(shard, Math.max(count, 0));
@@ -398,85 +474,25 @@ function innerCodecsOf(
   return Array.isArray(codecs) ? codecs : [];
 }
 
-/** Refuses a file that is not a shard of its array any more. */
-function assertSameTiff(
-  shard: TiffShard,
-  { coordinates, chunks }: FileToVerify,
-): void {
-  const { metadata, chunkShape, innerChunkShape, keyEncoding } = chunks;
-  const shape = metadata.shape.map((length, i) =>
-    Math.min(chunkShape[i]!, length - coordinates[i]! * chunkShape[i]!)
-  );
-  const same = (what: string, found: unknown, expected: unknown) => {
-    if (isSameJson(found, expected)) return;
-    throw new MismatchError(
-      `the file has the ${what} ${describe(found)}, where the array has ${
-        describe(expected)
-      }`,
-    );
-  };
-  same("shape", shard.shape, shape);
-  same("shape of tiles", shard.tileShape, innerChunkShape);
-  const chunksPerShard = chunkShape.map((n, i) => n / innerChunkShape![i]!);
-  const mosaic = { shape: chunkShape, shardShape: chunkShape, chunksPerShard };
-  const expected = metadataOf(shard, mosaic, keyEncoding, {});
-  same("data type", expected.data_type, metadata.data_type);
-  if (!isSameJson(expected.codecs, metadata.codecs)) {
-    throw new MismatchError(
-      "the file has tiles of other codecs than the array",
-    );
-  }
-  if (shard.tiles.includes(undefined)) {
-    same("fill value", expected.fill_value, metadata.fill_value);
-  }
-}
-
-/** Makes the index of an adopted zip anew. */
-async function makeZipIndex(
+/** Reads the array in a zip. */
+async function readZipAgain(
   store: Store,
-  file: FileToVerify,
+  { key, contents, chunks }: FileToRead,
   options: StoreOptions,
-): Promise<ShardIndex> {
-  const { key, contents, chunks } = file;
-  const zip = await readZippedArray(store, key, contents, options)
-    .catch((error) => {
-      if (!(error instanceof MetadataError)) throw error;
-      throw new MismatchError(error.message, { cause: error });
-    });
-  assertSameZip(zip, file);
-  return zipIndexOf(zip, shardOf(parsedArrayOf(chunks)).layout);
-}
-
-/** Refuses a file that is not a shard of its array any more. */
-function assertSameZip(
-  { metadata }: ZippedArray,
-  { coordinates, chunks }: FileToVerify,
-): void {
-  const { metadata: array, chunkShape, innerChunkShape } = chunks;
-  const shape = chunkShape.map((length, i) =>
-    Math.min(length, array.shape[i]! - coordinates[i]! * length)
-  );
-  if (!isSameJson(metadata.shape, shape)) {
-    throw new MismatchError(
-      `the file has an array of the shape ${
-        describe(metadata.shape)
-      }, where its shard has ${describe(shape)}`,
-    );
-  }
-  const [sharding] = array.codecs as readonly NamedConfiguration[];
-  const expected = {
-    ...array,
-    chunk_grid: {
-      name: "regular",
-      configuration: { chunk_shape: innerChunkShape! },
-    },
-    codecs: sharding!.configuration!.codecs as ArrayMetadata["codecs"],
+): Promise<FileArray> {
+  const zip = await readZippedArray(store, key, contents, options);
+  const { metadata, chunkShape, extents } = zip;
+  return {
+    shape: metadata.shape,
+    chunkShape,
+    isSparse: true,
+    entries: new Set(extents.map(({ name }) => name)),
+    compose: () => ({
+      metadata: {
+        ...metadata,
+        codecs: [adoptedSharding(chunkShape, metadata.codecs)],
+      },
+      index: zipIndexOf(zip, shardOf(parsedArrayOf(chunks)).layout),
+    }),
   };
-  const different = differentMember(metadata, expected);
-  if (different === undefined) return;
-  throw new MismatchError(
-    `the file has an array with the ${different} ${
-      memberText(metadata[different])
-    }, where the array has ${memberText(expected[different])}`,
-  );
 }

@@ -6,7 +6,7 @@ import {
 } from "../arrays/mod.ts";
 import { crc32 } from "../checksum/mod.ts";
 import { describe, MetadataError } from "../errors/mod.ts";
-import { type ArrayMetadata, isSameJson } from "../metadata/mod.ts";
+import type { ArrayMetadata } from "../metadata/mod.ts";
 import {
   type Extent,
   placeInShard,
@@ -17,8 +17,6 @@ import type { Store, StoreKey, StoreOptions } from "../stores/mod.ts";
 import { storedEntries, type StoredEntry, ZipStore } from "../zip/mod.ts";
 
 const DOCUMENT = "/zarr.json";
-/** The members of metadata that must be the same for all files of an array. */
-const SAME = ["data_type", "chunk_grid", "fill_value", "codecs"] as const;
 
 /** An array inside a zip. */
 export interface ZippedArray {
@@ -141,16 +139,6 @@ async function pathOf(
   }
   throw new RangeError(
     `File ${describe(key)} has no array at the path that was adopted`,
-  );
-}
-
-/** The first member of metadata that prevents one array of two files; `undefined` if there is none. */
-export function differentMember(
-  metadata: ArrayMetadata,
-  other: Pick<ArrayMetadata, typeof SAME[number]>,
-): typeof SAME[number] | undefined {
-  return SAME.find((member) =>
-    !isSameJson(metadata[member] ?? null, other[member] ?? null)
   );
 }
 

@@ -129,7 +129,7 @@ export function decodeShardIndex(
 /** Returns the place of an inner chunk in the index of its shard. */
 export function placeInShard(
   coordinates: readonly number[],
-  { chunksPerShard }: ShardLayout,
+  { chunksPerShard }: Pick<ShardLayout, "chunksPerShard">,
 ): number {
   let place = 0;
   let isInside = coordinates.length === chunksPerShard.length;

@@ -28,7 +28,8 @@ export async function assertJpeg(
   options: StoreOptions,
 ): Promise<void> {
   const jpeg = codecs.find(({ name }) => name === "imagecodecs_jpeg");
-  const { tables } = jpeg?.configuration ?? {};
+  if (jpeg === undefined) return;
+  const { tables } = jpeg.configuration ?? {};
   if (typeof tables === "string") assertTables(tables, key);
   const tile = tiles.find((tile) => tile !== undefined);
   if (tile === undefined) return;

@@ -9,19 +9,18 @@ export {
   geoPlaceOfFiles,
   joinAttributes,
 } from "./geo_attributes.ts";
-export { assertJpeg } from "./jpeg_tiles.ts";
-export type { TiffSeries } from "./ome_axes.ts";
 export { greatestDivisor, MOST_TILES } from "./page_tiles.ts";
 export { pyramidAttributes } from "./pyramid_attributes.ts";
 export {
   decodeSelection,
-  encodeSelection,
+  leftOut,
   MOST_OVERVIEWS,
   MOST_PAGES,
   MOST_SERIES,
-  readShard,
   readTiff,
+  type TiffFileShards,
   type TiffPicture,
+  type TiffSelection,
 } from "./read_tiff.ts";
 export { readTiffOptions } from "./read_tiff_options.ts";
 export { tiffContainer } from "./tiff_container.ts";

@@ -1,12 +1,15 @@
-import { describe } from "../errors/mod.ts";
+import { DamageError, describe } from "../errors/mod.ts";
 import { isSameList } from "../runtime/mod.ts";
 import {
+  describeStore,
   readRange,
+  readSize,
   type Store,
   type StoreKey,
   type StoreOptions,
 } from "../stores/mod.ts";
 import { readPages } from "./describe_tiff.ts";
+import { assertJpeg } from "./jpeg_tiles.ts";
 import { hasSeries, readSeries, type TiffSeries } from "./ome_axes.ts";
 import type { TiffPage, TiffPlace } from "./tiff_page.ts";
 import { seriesShardOf, shardOf, type TiffShard } from "./tiff_shard.ts";
@@ -22,6 +25,14 @@ export interface PageSelection {
   readonly overview?: number | undefined;
 }
 
+/** What is adopted of a file. */
+export interface TiffSelection extends PageSelection {
+  /** Whether all overviews are read, beside the page itself, and a series is selected by default. */
+  readonly isPyramid?: boolean;
+  /** The fill value in place of that of the file. */
+  readonly fillValue?: number | bigint | undefined;
+}
+
 /** The picture of a page: its size and its place on the earth. */
 export interface TiffPicture {
   /** The lengths of the page itself, of which there may be overviews. */
@@ -33,105 +44,210 @@ export interface TiffPicture {
   readonly values: readonly PageValues[];
 }
 
+/** The elements of a page, or of one of its overviews. */
+export interface TiffFileLevel {
+  readonly shard: TiffShard;
+  /** The number of its selection, for the record of the file. */
+  readonly contents: number;
+}
+
 /** A file whose directories were read. */
-interface ReadTiff {
+export interface TiffFileShards {
+  /** The length of the file in bytes. */
+  readonly size: number;
+  /** The elements of each level that is adopted, the largest first. */
+  readonly levels: readonly TiffFileLevel[];
+  /** The note on overviews that are left out, with the reason. */
+  readonly notes: readonly string[];
+  /** Notes on pages that are left out, since they are damaged. */
+  readonly damages: readonly string[];
   /** The number of overviews that each selected page has. */
   readonly overviews: number;
   /** The selected page, or the first one of several. */
   readonly picture: TiffPicture;
   /** The series that is selected. */
-  readonly series: { place: number; series: TiffSeries } | undefined;
-  /** What is left out, since it is damaged. */
-  readonly notes: readonly string[];
+  readonly series: TiffSeries | undefined;
   /** Whether there is a series, but none is selected. */
   readonly hasSeries: boolean;
-  /**
-   * Makes a shard of pages, or of an overview of each.
-   *
-   * @throws {DamageError} If the tags of a page are damaged.
-   * @throws {RangeError} If a page cannot be in an array, or the pages differ, or have no
-   * such overview.
-   */
-  shardOf(overview: number | undefined): TiffShard;
 }
 
 /**
- * Reads the directories of a file.
+ * Reads the directories of a file, and makes shards of its pages.
  *
- * @param findsSeries Whether a series is selected by default, if the file has one.
- * @throws {DamageError} If the file is not a TIFF, or its directories are damaged.
- * @throws {RangeError} If the file does not have the selected pages.
+ * @throws {DamageError} If the file is not a TIFF, is truncated, or its directories are damaged.
+ * @throws {RangeError} If the file does not have the selected pages, or they cannot be in an
+ * array.
  */
 export async function readTiff(
   store: Store,
-  { key, size }: { readonly key: StoreKey; readonly size: number },
-  { page, series: place }: PageSelection,
-  storeOptions: StoreOptions,
-  findsSeries = false,
-): Promise<ReadTiff> {
+  key: StoreKey,
+  { isPyramid = false, fillValue, ...selection }: TiffSelection,
+  options: StoreOptions,
+): Promise<TiffFileShards> {
+  const name = `File ${describe(key)}`;
+  const size = await readSize(store, key, options);
+  if (size === undefined) {
+    throw new Error(`There is no ${name} in ${describeStore(store)}`);
+  }
   const { pages, damage } = await readPages(
-    (range) => readRange(store, key, range, storeOptions),
+    (range) => readRange(store, key, range, options),
     { key, size },
   );
-  const name = `File ${describe(key)}`;
-  const isSeries = page === undefined && (place !== undefined || findsSeries);
-  const notes: string[] = [];
-  let series: ReadTiff["series"];
+  const { page, overview } = selection;
+  const isSeries = page === undefined &&
+    (selection.series !== undefined || isPyramid);
+  let series: Awaited<ReturnType<typeof readSeries>>;
   let selected: readonly TiffPage[];
   try {
-    series = isSeries ? await readSeries(pages, place, name) : undefined;
+    series = isSeries
+      ? await readSeries(pages, selection.series, name)
+      : undefined;
     selected = series === undefined
       ? selectPages(pages, page, name)
       : series.series.pages.map((place) => pages[place]!);
   } catch (error) {
     throw error instanceof RangeError ? damage ?? error : error;
   }
+  const damages: string[] = [];
   if (series === undefined && page === undefined) {
-    const sound = selected.filter(({ isDamaged }) => !isDamaged);
-    const isFirstSound = sound[0] === selected[0];
-    if (isFirstSound && sound.length < selected.length) {
-      const damaged = selected.filter(({ isDamaged }) => isDamaged);
-      notes.push(
+    const damaged = selected.filter(({ isDamaged }) => isDamaged);
+    if (damaged.length > 0 && !selected[0]!.isDamaged) {
+      damages.push(
         `${name} is adopted without its damaged pages ${
           damaged.map((page) => pages.indexOf(page)).join(", ")
         }: ${damaged[0]!.problem}`,
       );
-      selected = sound;
+      selected = selected.filter(({ isDamaged }) => !isDamaged);
     }
     if (damage !== undefined) {
-      notes.push(
+      damages.push(
         `${name} is adopted without its pages after the first ${pages.length}: ${
           (damage.cause as Error).message
         }`,
       );
     }
   }
-  const overviews = overviewsOf(pages);
-  return {
-    notes,
-    overviews: selected.reduce(
-      (least, page) => Math.min(least, overviews(page).length),
-      MOST_OVERVIEWS,
-    ),
-    picture: pictureOf(selected),
-    series,
-    hasSeries: series === undefined && selected.length > 1 && hasSeries(pages),
-    shardOf: (overview = 0) => {
-      const shown = selected.map((page) => {
-        if (overview === 0) return page;
-        const own = overviews(page);
-        if (overview <= own.length) return own[overview - 1]!;
-        throw new RangeError(
-          `${name} has no overview ${overview} of page ${
-            pages.indexOf(page)
-          }, since it has ${own.length}`,
-        );
-      });
-      return series === undefined
+  const ofPages = overviewsOf(pages);
+  const overviews = selected.reduce(
+    (least, page) => Math.min(least, ofPages(page).length),
+    MOST_OVERVIEWS,
+  );
+  const numbers = isPyramid
+    ? Array.from({ length: overviews + 1 }, (_, i) => i)
+    : [overview ?? 0];
+  const levels: TiffFileLevel[] = [];
+  const notes: string[] = [];
+  for (const [i, number] of numbers.entries()) {
+    try {
+      const shown = selected.map((page) =>
+        number === 0 ? page : ofPages(page)[number - 1] ??
+          noOverview(name, number, pages.indexOf(page), ofPages(page).length)
+      );
+      const shard = series === undefined
         ? shardOf(shown, name, key)
         : seriesShardOf(shown, series.series, name, key);
-    },
+      assertTiles(shard, name, key, size);
+      await assertJpeg(store, key, shard, options);
+      if (i > 0) assertLike(levels[0]!.shard, shard, number, name);
+      levels.push({
+        shard: withFillValue(shard, fillValue, name),
+        contents: encodeSelection({
+          page,
+          series: series?.place,
+          overview: number,
+        }),
+      });
+    } catch (error) {
+      // The page itself is worth having without its smallest versions.
+      if (i === 0 || !(error instanceof RangeError)) throw error;
+      notes.push(leftOut(i, error));
+      break;
+    }
+  }
+  return {
+    size,
+    levels,
+    notes,
+    damages,
+    overviews,
+    picture: pictureOf(selected),
+    series: series?.series,
+    hasSeries: series === undefined && selected.length > 1 && hasSeries(pages),
   };
+}
+
+function noOverview(
+  name: string,
+  overview: number,
+  page: number,
+  count: number,
+): never {
+  throw new RangeError(
+    `${name} has no overview ${overview} of page ${page}, since it has ${count}`,
+  );
+}
+
+/** A note about the levels of a pyramid that are left out. */
+export function leftOut(level: number, { message }: RangeError): string {
+  return `The levels from ${level} on are left out: ${message}`;
+}
+
+/** Refuses an overview that is not a smaller version of its page. */
+function assertLike(
+  page: TiffShard,
+  overview: TiffShard,
+  number: number,
+  name: string,
+): void {
+  const [expected, found] = [page, overview].map((
+    { dimensionNames, dataType },
+  ) =>
+    `the dimensions ${describe(dimensionNames)} and the data type ${
+      describe(dataType)
+    }`
+  );
+  if (expected === found) return;
+  throw new RangeError(
+    `${name} has an overview ${number} with ${found}, where the page itself has ${expected}`,
+  );
+}
+
+/** Refuses a file that is cut short. */
+function assertTiles(
+  { tiles, dimensionNames }: TiffShard,
+  name: string,
+  key: StoreKey,
+  size: number,
+): void {
+  const end = tiles.reduce(
+    (most, tile) => tile ? Math.max(most, tile.offset + tile.length) : most,
+    0,
+  );
+  if (end <= size) return;
+  throw new DamageError(
+    `${name} is ${size} bytes long, where its tiles end at ${end}: it is truncated, so get it again${
+      dimensionNames[0] === "page"
+        ? ', or choose a page that it has, by the option "page"'
+        : ""
+    }`,
+    { key },
+  );
+}
+
+/** Sets the fill value of a shard to that of the option. */
+function withFillValue(
+  shard: TiffShard,
+  fillValue: number | bigint | undefined,
+  name: string,
+): TiffShard {
+  if (fillValue === undefined) return shard;
+  const isSparse = shard.tiles.includes(undefined);
+  if (isSparse && !Object.is(fillValue, shard.fillValue)) {
+    throw new RangeError(
+      `${name} leaves out tiles whose elements are ${shard.fillValue}, which the fill value ${fillValue} would change: leave out the option "fillValue"`,
+    );
+  }
+  return { ...shard, fillValue };
 }
 
 function pictureOf(pages: readonly TiffPage[]): TiffPicture {
@@ -145,17 +261,6 @@ function pictureOf(pages: readonly TiffPage[]): TiffPicture {
   );
   const [place] = places.size === 1 ? places.values() : [];
   return { height, width, place, values: pages.map(pageValues) };
-}
-
-/** Reads the pages of a file that are adopted. */
-export async function readShard(
-  store: Store,
-  file: { readonly key: StoreKey; readonly size: number },
-  selection: PageSelection,
-  storeOptions: StoreOptions,
-): Promise<TiffShard> {
-  const tiff = await readTiff(store, file, selection, storeOptions);
-  return tiff.shardOf(selection.overview);
 }
 
 /** The number of bits of an encoded selection that hold the page, or the series. */
@@ -216,61 +321,44 @@ function picturesOf(pages: readonly TiffPage[]): TiffPage[] {
 /** Pictures of one shape that follow each other in the chain of pages. */
 interface PictureRun {
   readonly pictures: TiffPage[];
-  /** The overviews up to the next picture. */
-  readonly overviews: TiffPage[];
-  /** The overviews of each size of which there is one for each picture. */
-  sizes?: TiffPage[][];
+  /** The overviews up to the next picture, by their shapes. */
+  readonly overviews: Map<string, TiffPage[]>;
 }
 
 /**
  * Returns a function that gives the smaller versions of a page, the largest first: those among
  * its sub-directories, and those that follow it in the chain. Several pictures one after
- * another may have overviews after all of them: one of each for each size.
+ * another have overviews after all of them if there is one of each for a size.
  */
 function overviewsOf(
   pages: readonly TiffPage[],
 ): (page: TiffPage) => TiffPage[] {
-  const places = new Map(pages.map((page, place) => [page, place]));
-  const children = new Map<number, TiffPage[]>();
-  const runs = new Map<TiffPage, PictureRun>();
-  let run: PictureRun | undefined;
-  for (const page of pages) {
+  const found = new Map<TiffPage, TiffPage[]>();
+  const runs: PictureRun[] = [];
+  for (const [i, page] of pages.entries()) {
     const { kind, parent, shape } = page;
+    const run = runs.at(-1);
     if (parent !== undefined) {
-      if (kind !== "mask") pushTo(children, parent, page);
-      continue;
-    }
-    if (kind === "overview") run?.overviews.push(page);
-    else if (kind === "image") {
+      if (kind !== "mask") pushTo(found, pages[parent]!, page);
+    } else if (kind === "overview") {
+      if (run) pushTo(run.overviews, `${shape}`, page);
+    } else if (kind === "image") {
       const last = run?.pictures.at(-1);
-      const isNext = last !== undefined && run!.overviews.length === 0 &&
-        pages[places.get(page)! - 1] === last && isSameList(last.shape, shape);
-      if (!isNext) run = { pictures: [], overviews: [] };
-      run!.pictures.push(page);
+      const isNext = last !== undefined && run!.overviews.size === 0 &&
+        pages[i - 1] === last && isSameList(last.shape, shape);
+      if (isNext) run!.pictures.push(page);
+      else runs.push({ pictures: [page], overviews: new Map() });
     }
-    if (run !== undefined) runs.set(page, run);
   }
-  const inChain = (page: TiffPage): readonly TiffPage[] => {
-    const run = runs.get(page);
-    if (run === undefined) return [];
-    const { pictures, overviews } = run;
-    const place = places.get(page)!;
-    if (page.kind !== "image") {
-      return overviews.filter((other) => places.get(other)! > place);
+  for (const { pictures, overviews } of runs) {
+    const count = pictures.length;
+    for (const size of overviews.values()) {
+      if (count > 1 && size.length !== count) continue;
+      size.forEach((page, i) => pushTo(found, pictures[i % count]!, page));
     }
-    if (pictures.length === 1) return overviews;
-    run.sizes ??= sizesOf(run);
-    return run.sizes.map((size) => size[place - places.get(pictures[0]!)!]!);
-  };
+  }
   return (page) =>
-    [...children.get(places.get(page)!) ?? [], ...inChain(page)]
-      .sort((a, b) => areaOf(b) - areaOf(a));
-}
-
-function sizesOf({ overviews, pictures }: PictureRun): TiffPage[][] {
-  const sizes = new Map<string, TiffPage[]>();
-  for (const page of overviews) pushTo(sizes, `${page.shape}`, page);
-  return [...sizes.values()].filter(({ length }) => length === pictures.length);
+    (found.get(page) ?? []).toSorted((a, b) => areaOf(b) - areaOf(a));
 }
 
 function pushTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {

@@ -13,6 +13,7 @@ import {
 } from "../metadata/mod.ts";
 import { halfToNumber } from "../runtime/mod.ts";
 import {
+  isTranslated,
   PLAIN,
   PLAIN_KEYS,
   PlainArray,
@@ -62,9 +63,10 @@ export const INNER_CHUNKS: Translation = {
     }
     const array = parseArray(document); // Throws what `openArrayChunks` throws.
     const chunks = shardedChunks(array);
-    return chunks
-      ? new ShardedArray(store, root, array, chunks)
-      : new PlainArray(store, root, array);
+    if (chunks) return new ShardedArray(store, root, array, chunks);
+    return isTranslated(document)
+      ? new PlainArray(store, root, array)
+      : undefined;
   },
 };
 

@@ -505,7 +505,7 @@ Deno.test("verifyAdopted finds every file whose index is not right", async () =>
     [
       "the compression is another",
       (s) => s.set("/m/y0_x1.tif", tiffOf(square(0, 1), [[259, "short", [8]]])),
-      "the file has tiles of other codecs than the array",
+      "the file has other codecs than the array",
     ],
     [
       "the file is no TIFF",

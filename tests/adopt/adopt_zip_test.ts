@@ -436,7 +436,7 @@ Deno.test("adoptZip refuses options that are unknown or of a wrong type", async 
     ],
     [
       { template: "" },
-      'Unknown option "template" of adoptZip; known are "link", "overwrite", "dryRun", "onProgress", "signal", "key", "files", "chunkKeyEncoding", "array" and "dimensionNames"',
+      'Unknown option "template" of adoptZip; known are "chunkKeyEncoding", "files"',
     ],
     [{ key: 1 }, 'Expected the option "key" to be the key of a zip, found 1'],
     [{ files: [{ key: "/a" }] }, 'the option "files" to be a list'],
@@ -506,17 +506,17 @@ Deno.test("verifyAdoptedZip finds files whose index is not right any more", asyn
     [
       "another array",
       zipOf(same, { metadata: small({ fillValue: 7 }) }),
-      "the file has an array with the fill_value 7, where the array has 0",
+      "the file has the fill value 7, where the array has 0",
     ],
     [
       "an array of another shape",
       zipOf(same, { metadata: small({ shape: [3] }) }),
-      "the file has an array of the shape [3], where its shard has [4]",
+      "the file has the shape [3], where the array has [4]",
     ],
     [
       "other chunks",
       zipOf(same, { metadata: small({ chunkShape: [4] }) }),
-      "the file has an array with the chunk_grid",
+      "the file has the shape of inner chunks [4], where the array has [2]",
     ],
     [
       "an array elsewhere",

@@ -8,7 +8,7 @@ import {
 import type {
   AdoptedArray,
   AdoptionOptions,
-} from "../../src/adopt/adoption_options.ts";
+} from "../../src/adopt/adopt_files.ts";
 import { adoptTiffs } from "../../tiff.ts";
 import { adoptZip } from "../../zip.ts";
 import { encodeJson } from "../support/documents.ts";

@@ -9,7 +9,7 @@ import {
   type Store,
 } from "../../mod.ts";
 import { snippetsFor } from "../../src/cli/page/array_page.ts";
-import type { AdoptedArray } from "../../src/adopt/adoption_options.ts";
+import type { AdoptedArray } from "../../src/adopt/adopt_files.ts";
 import type { AdoptedVerification } from "../../src/adopt/mod.ts";
 import { innermostCodecs } from "../../src/zarrita/sharded_array.ts";
 import { registerCodecs, withZarrParts } from "../../zarrita.ts";

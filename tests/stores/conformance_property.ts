@@ -65,7 +65,7 @@ export const propertyCases: readonly Case[] = [
             }
           },
         ),
-        { numRuns: 15 },
+        { numRuns: 40 },
       );
     },
   },
