@@ -58,10 +58,29 @@ export async function pack(folder: string): Promise<string> {
   return path.trim().split("\n").at(-1)!;
 }
 
-/** Builds the package, and installs it with other packages into a folder; returns the tarball. */
+/** npm, with a registry that tells which version is the newest. */
+export const REGISTRY: Tool = "missing" in NPM ? NPM : await findRegistry();
+
+async function findRegistry(): Promise<Tool> {
+  const { code } = await runIn(".", "npm", [
+    ...["view", "webpack", "version"],
+    ...["--fetch-retries=0", "--fetch-timeout=10000"],
+  ]);
+  return code === 0
+    ? NPM
+    : { missing: "the registry of npm, which has the newest tools" };
+}
+
+/**
+ * Builds the package, and installs it with other packages into a folder.
+ *
+ * @param options.name The name that the package gets in the folder.
+ * @returns The path of the tarball.
+ */
 export async function install(
   folder: string,
   packages: readonly string[],
+  { name = "zarr-parts" } = {},
 ): Promise<string> {
   const tarball = await pack(folder);
   await Deno.writeTextFile(
@@ -71,7 +90,8 @@ export async function install(
   await succeed(
     folder,
     "npm",
-    ...["install", "--no-audit", "--no-fund", tarball, ...packages],
+    ...["install", "--no-audit", "--no-fund"],
+    ...[`${name}@file:${tarball}`, ...packages],
   );
   return tarball;
 }

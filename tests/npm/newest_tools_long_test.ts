@@ -1,11 +1,11 @@
-/** The package for npm with the newest bundlers, test runners and workerd of the day. */
+/** The package for npm with the newest bundlers and test runners of the day. */
 import { assertEquals } from "@std/assert";
 import { join } from "node:path";
 import { testInChromium } from "../browser/chromium.ts";
 import { serveFolder } from "../browser/file_server.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
-import { testWith, type Tool } from "../support/tools.ts";
-import { ARRAY, at, install, NPM, runIn, succeed } from "./installed.ts";
+import { testWith } from "../support/tools.ts";
+import { ARRAY, at, install, REGISTRY, succeed } from "./installed.ts";
 
 /** The files of the programs beside `read_in_threads.js`. */
 const FILES: Readonly<Record<string, string>> = {
@@ -52,19 +52,6 @@ const BUNDLERS: Readonly<
     folder: "out",
   },
 };
-
-/** npm, with a registry that tells which version is the newest. */
-const REGISTRY: Tool = "missing" in NPM ? NPM : await findRegistry();
-
-async function findRegistry(): Promise<Tool> {
-  const { code } = await runIn(".", "npm", [
-    ...["view", "webpack", "version"],
-    ...["--fetch-retries=0", "--fetch-timeout=10000"],
-  ]);
-  return code === 0
-    ? NPM
-    : { missing: "the registry of npm, which has the newest tools" };
-}
 
 /** Installs the newest versions of tools, and zarr-parts, into a folder with programs that use it. */
 async function installNewest(
