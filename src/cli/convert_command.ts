@@ -37,6 +37,7 @@ import {
   SOURCE_OPTIONS,
   THREADS_OPTION,
 } from "./shared_options.ts";
+import { neededCodecs } from "./needed_codecs.ts";
 import { printJson } from "./outputs.ts";
 
 /** The options that exclude `--in-place`. */
@@ -181,7 +182,7 @@ async function run(
       },
     });
     progress.clear();
-    if (!args.has("quiet")) warnOfParts(converted, io);
+    if (!args.has("quiet")) noteForReaders(converted, args, io);
     report(converted, args, place, io);
     return converted.leftOut.length > 0 ? 1 : 0;
   } catch (error) {
@@ -197,16 +198,24 @@ async function run(
 /** The chunk key encodings that all Zarr programs know. */
 const KNOWN_ENCODINGS = ["default", "v2"];
 
-/** Warns of arrays in parts that zarr-python 3.0 to 3.4 opens through a group without an error. */
-function warnOfParts({ arrays }: Conversion, io: Io): void {
+/** Notes which arrays zarr-python 3.0 to 3.4 misreads without an error, and which codecs readers of plain arrays need. */
+function noteForReaders(
+  { arrays }: Conversion,
+  args: Arguments,
+  io: Io,
+): void {
   const misread = arrays.find(({ metadata }) =>
     metadata.storage_transformers?.length &&
     KNOWN_ENCODINGS.includes(nameOf(metadata.chunk_key_encoding))
   );
-  if (misread === undefined) return;
-  io.note(
-    `/${misread.path} is in parts and has no suffix: zarr-python reads fill values where it opens such an array through a group, and refuses one with --suffix\n`,
-  );
+  if (misread !== undefined) {
+    io.note(
+      `/${misread.path} is in parts and has no suffix: zarr-python reads fill values where it opens such an array through a group, and refuses one with --suffix\n`,
+    );
+  }
+  const codecs = args.has("plain") &&
+    neededCodecs(arrays.map(({ metadata }) => metadata.codecs));
+  if (codecs) io.note(`${codecs}\n`);
 }
 
 /** Prints what was converted, and where it is: `copied to b.zarr`, or `converted in place in a.zarr`. */

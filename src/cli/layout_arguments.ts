@@ -20,7 +20,7 @@ export const LAYOUT_OPTIONS: Command["options"] = {
     "the chunk key encoding: default, v2 or fanout, with a separator such as in default:.",
   "--template <FORMAT>": "the format of chunk keys, such as tile_{0:03}_{1:03}",
   "--plain":
-    "default chunk keys and chunks without parts, which all Zarr programs read",
+    "default chunk keys and chunks without parts, which all Zarr programs read that have the codecs; --codecs zstd beside it leaves codecs that all have",
 };
 
 /** The options of the codecs, chunks and shards of arrays that are encoded anew. */

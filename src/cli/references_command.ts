@@ -1,9 +1,19 @@
 import { isAbsolute, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { rename, rm, writeFile } from "node:fs/promises";
+import { nodeChooser, placeOf, readNodes } from "../hierarchy/mod.ts";
 import { references } from "../jobs/mod.ts";
-import { type Command, UsageError, wholeNumber } from "./command.ts";
+import { isArrayDocument } from "../metadata/mod.ts";
+import type { Store } from "../stores/mod.ts";
+import {
+  type Arguments,
+  type Command,
+  type Io,
+  UsageError,
+  wholeNumber,
+} from "./command.ts";
 import { countText, unitsText } from "./format.ts";
+import { neededCodecs } from "./needed_codecs.ts";
 import { openSource } from "./open_source.ts";
 import { pathOf } from "./open_store.ts";
 import { printJson } from "./outputs.ts";
@@ -76,6 +86,10 @@ export const REFERENCES: Command = {
       await rm(unfinished, { force: true });
       throw error;
     }
+    const codecs = args.has("quiet")
+      ? undefined
+      : await neededCodecsOf(store, args, io);
+    if (codecs !== undefined) io.note(`${codecs}\n`);
     if (args.has("json")) {
       printJson(io, "references", { references: count, urlPrefix });
       return 0;
@@ -93,6 +107,21 @@ export const REFERENCES: Command = {
     return 0;
   },
 };
+
+/** What {@linkcode neededCodecs} says about the arrays that are referred to. */
+async function neededCodecsOf(
+  store: Store,
+  args: Arguments,
+  { signal }: Io,
+): Promise<string | undefined> {
+  const choose = nodeChooser(chosenNodes(args), () => {});
+  const nodes = await readNodes(placeOf(store), { signal }, { choose });
+  return neededCodecs(
+    nodes.flatMap(({ document }) =>
+      isArrayDocument(document) ? [document.codecs] : []
+    ),
+  );
+}
 
 /** The URL of a source, with a last slash. */
 function urlOf(source: string): string {

@@ -24,7 +24,7 @@ export const SERVE: Command = {
   name: "serve",
   operands: ["PATH|URL"],
   summary:
-    "Serves the arrays and groups of a folder, a zip archive or a URL over HTTP as plain Zarr, until Ctrl-C. All Zarr programs read them, and browsers show a page about each. Prints a line for each request. Nothing can be written.",
+    "Serves the arrays and groups of a folder, a zip archive or a URL over HTTP as plain Zarr, until Ctrl-C. All Zarr programs that have the codecs read them, and browsers show a page about each. Prints a line for each request. Nothing can be written.",
   options: {
     "--port <NUMBER>":
       `the port, ${DEFAULT_PORT} by default; 0 for any free port`,

@@ -1,12 +1,18 @@
 /** Clients of other projects, and what they read from `createHandler`. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import * as zarr from "zarrita";
-import { FileSystemStore } from "../../mod.ts";
+import {
+  arrayMetadata,
+  createArrayChunks,
+  FileSystemStore,
+  MemoryStore,
+} from "../../mod.ts";
 import { createHandler, type ServedForm } from "../../serve.ts";
 import { snippetsFor } from "../../src/cli/page/array_page.ts";
 import { registerCodecs } from "../../zarrita.ts";
 import { serve } from "../stores/loopback.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
+import { encodeJson } from "../support/documents.ts";
 import { testWith } from "../support/tools.ts";
 import { failuresOf } from "./outcomes.ts";
 import { PYTHON, runScript } from "./python.ts";
@@ -212,3 +218,33 @@ async function readByPython(
 }
 void assert;
 void assertEquals;
+
+testWith(
+  PYTHON,
+  "zarr-python and xarray find the arrays of a served group that has no consolidated metadata",
+  async (python) => {
+    const store = new MemoryStore();
+    const group = encodeJson({ zarr_format: 3, node_type: "group" });
+    await store.set("/zarr.json", group);
+    await store.set("/inner/zarr.json", group);
+    const values = { dem: [1, 2, 3, 4], "inner/wind": [5, 6, 7, 8] };
+    for (const [path, bytes] of Object.entries(values)) {
+      const metadata = arrayMetadata({
+        shape: [4],
+        dataType: "uint8",
+        chunkShape: [2],
+        suffix: ".bin",
+        dimensionNames: ["x"],
+      });
+      const chunks = await createArrayChunks(store, path, metadata);
+      await chunks.set([0], Uint8Array.from(bytes.slice(0, 2)));
+      await chunks.set([1], Uint8Array.from(bytes.slice(2)));
+    }
+    const server = serve(createHandler(store));
+    try {
+      await runScript(python, "served_group.py", server.url);
+    } finally {
+      await server.close();
+    }
+  },
+);

@@ -3,6 +3,7 @@ import type { InspectedArray, InspectedChunk } from "../../jobs/mod.ts";
 import { parseExtension } from "../../metadata/mod.ts";
 import { innermostCodecs } from "../../zarrita/mod.ts";
 import { fieldsOf } from "../draw_array.ts";
+import { imagecodecsFor, REGISTRATION } from "../needed_codecs.ts";
 import {
   bytesText,
   countText,
@@ -258,11 +259,6 @@ interface Snippet {
   readonly note?: string;
 }
 
-/** The first version of imagecodecs that registers its codecs in zarr-python. */
-const IMAGECODECS = "imagecodecs>=2026.5.10";
-/** The codec of imagecodecs that is another one in later versions, and the last version before. */
-const [FLOATPRED, LAST] = ["imagecodecs_floatpred", "<=2026.6.26"];
-
 /**
  * Describes how other programs open an array that is served as plain Zarr.
  *
@@ -280,23 +276,15 @@ export function snippetsFor(
   const gdalNote = hasShards
     ? "GDAL reads shards from version 3.13 on; serve with --inner-chunks for older ones."
     : undefined;
-  const needsImagecodecs = codecs.some((name) =>
-    name.startsWith("imagecodecs_")
-  );
+  const imagecodecs = imagecodecsFor(codecs);
   return [
     {
       program: "zarr-python",
-      code: `import zarr${
-        needsImagecodecs
-          ? "\nfrom imagecodecs.zarr import register_codecs\n\nregister_codecs()"
-          : "\n"
-      }
+      code: `import zarr${imagecodecs ? `\n${REGISTRATION.join("\n\n")}` : "\n"}
 array = zarr.open_array(${text}, mode="r")
 print(array.shape, array.dtype)`,
       note: `pip install zarr fsspec aiohttp requests${
-        needsImagecodecs
-          ? ` "${IMAGECODECS}${codecs.includes(FLOATPRED) ? `,${LAST}` : ""}"`
-          : ""
+        imagecodecs ? ` "${imagecodecs}"` : ""
       }`,
     },
     {
