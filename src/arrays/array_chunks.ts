@@ -1,6 +1,12 @@
 import type { ChunkKeyEncoding } from "../chunk_key_encoding/mod.ts";
 import { partsBackend } from "../concat_parts/mod.ts";
-import { BOOLEAN, checkOption, describe } from "../errors/mod.ts";
+import {
+  BOOLEAN,
+  checkOption,
+  DamageError,
+  describe,
+  SizeLimitError,
+} from "../errors/mod.ts";
 import type { ArrayMetadata } from "../metadata/mod.ts";
 import { mayHaveRecords, setShard, type ShardForm } from "../shards/mod.ts";
 import {
@@ -380,13 +386,80 @@ export interface SetChunkOptions extends StoreOptions {
 }
 
 /**
- * Returns the backend of whole chunks of an array over the one that holds the array: the
- * same one, unless chunks are stored in parts. All keys that it reads and writes are those
- * of chunks; it lists other keys, too.
+ * Returns the backend of whole chunks of an array over the one that holds the array. All keys
+ * that it reads and writes are those of chunks; it lists other keys, too. Chunks that are
+ * longer than their elements can make them are damaged, and not read into memory.
  *
  * @param root The prefix of the array's keys, without a last `/`.
  */
 export function chunksOf(
+  backend: Backend,
+  root: string,
+  array: ParsedArray,
+): Backend {
+  const whole = wholeChunks(backend, root, array);
+  const most = array.mostBytesOf(array.chunk);
+  if (most === Infinity) return whole;
+  const { readOf, prepare, remove, update, list } = whole;
+  return {
+    read: (keys, task, options) =>
+      whole.read(keys, (values) => task(limited(values, most)), options),
+    ...readOf && { readOf: readOf.bind(whole) },
+    ...prepare && { prepare: prepare.bind(whole) },
+    ...remove && { remove: remove.bind(whole) },
+    ...update && {
+      update: (keys, change, options) =>
+        update.call(
+          whole,
+          keys,
+          (values) => change(limited(values, most)),
+          options,
+        ),
+    },
+    ...list && { list: list.bind(whole) },
+  };
+}
+
+/** The chunks of a snapshot, of which no more than `most` bytes are read into memory. */
+function limited(values: Snapshot, most: number): Snapshot {
+  const tooLong = (key: StoreKey) =>
+    new DamageError(
+      `Chunk ${
+        describe(key)
+      } has more than ${most} bytes, the most that its elements can take once they are encoded`,
+      { key },
+    );
+  return {
+    size: (key) => values.size(key),
+    async read(key, range, options) {
+      if (range !== undefined) {
+        const read = await values.read(key, cut(range, most + 1), options);
+        if (read !== undefined && read.length > most) throw tooLong(key);
+        return read;
+      }
+      const { limit = Infinity } = options ?? {};
+      try {
+        const least = Math.min(limit, most);
+        return await values.read(key, range, { ...options, limit: least });
+      } catch (error) {
+        const isDamage = error instanceof SizeLimitError && most < limit;
+        throw isDamage ? tooLong(key) : error;
+      }
+    },
+    stream: (key, range) => values.stream(key, range),
+    version: (key) => values.version(key),
+  };
+}
+
+/** A range of at most `length` bytes. */
+function cut(range: ByteRange, length: number): ByteRange {
+  return "suffixLength" in range
+    ? { suffixLength: Math.min(range.suffixLength, length) }
+    : { offset: range.offset, length: Math.min(range.length, length) };
+}
+
+/** The backend of whole chunks: that of the array, unless chunks are stored in parts. */
+function wholeChunks(
   backend: Backend,
   root: string,
   array: ParsedArray,
@@ -406,14 +479,14 @@ export function chunksOf(
 }
 
 /** Returns how shards are stored; `undefined` if inner chunks do not lie in them as they are. */
-export function shardFormOf(
-  { chunk: { shard }, levels, parts }: ParsedArray,
-): ShardForm | undefined {
+export function shardFormOf(array: ParsedArray): ShardForm | undefined {
+  const { chunk: { shard }, levels, parts } = array;
   if (shard === undefined || shard.after.length > 0) return undefined;
   const part = unsizedPart(parts);
   return {
     layouts: levels.flatMap(({ shard }) => shard ? [shard.layout] : []),
     headSize: part?.offset,
     mayHaveRecords: mayHaveRecords(part?.tailSize, shard.layout),
+    mostBytes: array.mostBytesOf(array.innermost),
   };
 }

@@ -29,6 +29,7 @@ export { createArrayChunks, openArrayChunks } from "./open_array_chunks.ts";
 export { assertStorable, parseArray } from "./parse_array.ts";
 export {
   type ChunkLevel,
+  mostBytes,
   type ParsedArray,
   type ShardLevel,
   shardOf,

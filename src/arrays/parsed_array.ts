@@ -104,6 +104,13 @@ export class ParsedArray {
     );
   }
 
+  /** The most bytes that an encoded chunk of a level can have, so that no more are read. */
+  mostBytesOf({ shape, shard }: ChunkLevel): number {
+    // The inner chunks of shards are read by their places in the index.
+    if (shard?.after.length === 0) return Infinity;
+    return mostBytes(shape, shard ? undefined : this.dataType.bits);
+  }
+
   /** Whether a chunk is stored in parts, and not as one object under its key. */
   get hasParts(): boolean {
     const [{ keySuffix, size }, ...others] = this.parts as [Part, ...Part[]];
@@ -134,6 +141,20 @@ export class ParsedArray {
       throw error;
     }
   }
+}
+
+/**
+ * The most bytes that an encoded chunk can have: far more than any codec makes, since also text
+ * takes at most 24 bytes for a number of two, and headers and tables less than a megabyte.
+ *
+ * @param bits The size of an element in bits; `undefined` where it is not known.
+ */
+export function mostBytes(
+  shape: readonly number[],
+  bits: number | undefined,
+): number {
+  if (bits === undefined) return 2 ** 31;
+  return shape.reduce((product, n) => product * n, 2 * bits) + 2 ** 20;
 }
 
 /**

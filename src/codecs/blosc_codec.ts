@@ -205,38 +205,15 @@ class BloscCodec {
       starts.setUint32(4 * block, size, true);
       const start = block * blocksize;
       const plain = bytes.subarray(start, start + blocksize);
+      const ordered = new Uint8Array(plain.length);
+      blockEngine().reorder(plain, ordered, "order", order, typesize);
       const streams = streamsOf(frame, plain.length);
       const length = plain.length / streams;
-      let encoded: Uint8Array[];
-      let ordered = plain;
-      if (cname === "lz4") {
-        encoded = blockEngine().encodeBlock(
-          ...[plain, streams, order, typesize, 10 - clevel] as const,
-        );
-      } else {
-        if (order !== "noshuffle") {
-          ordered = new Uint8Array(plain.length);
-          blockEngine().order(plain, ordered, order, typesize);
-        }
-        encoded = [];
-        for (let i = 0; i < streams; i++) {
-          const part = ordered.subarray(i * length, (i + 1) * length);
-          encoded.push(await coder.encode(part, cname, clevel));
-        }
-      }
-      if (encoded.some((stream) => stream.length >= length)) {
-        // Pieces that do not become shorter are stored.
-        if (ordered === plain && order !== "noshuffle") {
-          ordered = new Uint8Array(plain.length);
-          blockEngine().order(plain, ordered, order, typesize);
-        }
-        encoded = encoded.map((stream, i) =>
-          stream.length < length
-            ? stream
-            : ordered.slice(i * length, (i + 1) * length)
-        );
-      }
-      for (const stream of encoded) {
+      for (let i = 0; i < streams; i++) {
+        const piece = ordered.subarray(i * length, (i + 1) * length);
+        const encoded = await coder.encode(piece, cname, clevel);
+        // A piece that does not become shorter is stored.
+        const stream = encoded.length < length ? encoded : piece;
         pieces.push(uint32(stream.length), stream);
         size += 4 + stream.length;
       }

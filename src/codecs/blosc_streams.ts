@@ -1,7 +1,7 @@
 import type { NativeZlib } from "../runtime/mod.ts";
+import { blockEngine } from "./block_engine.ts";
 import type { DecodedLength } from "./decoded_length.ts";
 import { DeflateCodec } from "./deflate_codec.ts";
-import { encodeLz4, findMatches, repeat } from "./lz4_block.ts";
 import { ZstdCodec } from "./zstd_codec.ts";
 
 /** The compressors of blosc. */
@@ -57,19 +57,20 @@ export class StreamCoder {
   }
 
   /**
-   * Encodes a stream. Those of `lz4` are encoded by the block, and those of `snappy` not at
-   * all.
+   * Encodes a stream. lz4hc is encoded as lz4, which has the same format.
    *
    * @param level That of blosc, from 1 to 9.
    */
   encode(
     bytes: Uint8Array,
-    cname: Exclude<Compressor, "lz4" | "snappy">,
+    cname: Exclude<Compressor, "snappy">,
     level: number,
   ): Uint8Array | Promise<Uint8Array> {
     switch (cname) {
+      case "lz4":
+        return blockEngine().encodeLz4(bytes, 10 - level);
       case "lz4hc":
-        return encodeLz4(bytes, { acceleration: 1, depth: 2 ** (level - 1) });
+        return blockEngine().encodeLz4(bytes, 1);
       case "zlib":
         return this.#zlib(level, bytes.length).encode(bytes);
       case "zstd": {
@@ -77,7 +78,7 @@ export class StreamCoder {
         return this.#zstdOf(zstdLevel, bytes.length).encode(bytes);
       }
       case "blosclz":
-        return encodeBlosclz(bytes, { acceleration: 10 - level });
+        return encodeBlosclz(bytes, 10 - level);
     }
   }
 
@@ -175,38 +176,45 @@ function tooMany(to: Uint8Array): SyntaxError {
   return new SyntaxError(`The data has more than ${to.length} bytes`);
 }
 
-/** Encodes bytes as a stream of blosclz. */
-function encodeBlosclz(
-  bytes: Uint8Array,
-  search: { acceleration: number },
-): Uint8Array {
-  const stream = new Uint8Array(
-    bytes.length + Math.ceil(bytes.length / 32) + 8,
-  );
+/** Encodes bytes as a stream of blosclz: the literals and the matches of a block of LZ4. */
+function encodeBlosclz(bytes: Uint8Array, acceleration: number): Uint8Array {
+  const block = blockEngine().encodeLz4(bytes, acceleration);
+  // A match of 4 bytes takes 4 bytes, and a literal before it 2.
+  const stream = new Uint8Array(2 * bytes.length + 8);
+  let at = 0;
   let to = 0;
-  let from = 0;
-  const putLiterals = (end: number) => {
-    while (from < end) {
-      const count = Math.min(end - from, 32);
-      stream[to++] = count - 1;
-      for (let i = 0; i < count; i++) stream[to++] = bytes[from++]!;
+  const lengthOf = (nibble: number) => {
+    let length = nibble;
+    if (nibble === 15) {
+      for (let more = 255; more === 255;) length += more = block[at++]!;
     }
+    return length;
   };
-  const matches = findMatches(bytes, FAR, search);
-  for (let i = 0; i < matches.length; i += 3) {
-    putLiterals(matches[i]!);
-    const distance = matches[i + 1]! - 1;
-    const length = matches[i + 2]!;
-    stream[to++] = Math.min(length - 2, 7) << 5 | distance >> 8;
+  while (at < block.length) {
+    const token = block[at++]!;
+    for (let literals = lengthOf(token >> 4); literals > 0;) {
+      const count = Math.min(literals, 32);
+      stream[to++] = count - 1;
+      for (let i = 0; i < count; i++) stream[to++] = block[at++]!;
+      literals -= count;
+    }
+    if (at === block.length) break;
+    const distance = block[at++]! | block[at++]! << 8;
+    const length = lengthOf(token & 15) + 4;
+    const far = distance - FAR - 1;
+    const near = far < 0 ? distance - 1 : 31 << 8 | 255;
+    stream[to++] = Math.min(length - 2, 7) << 5 | near >> 8;
     if (length >= 9) {
       let left = length - 9;
       for (; left >= 255; left -= 255) stream[to++] = 255;
       stream[to++] = left;
     }
-    stream[to++] = distance;
-    from += length;
+    stream[to++] = near;
+    if (far >= 0) {
+      stream[to++] = far >> 8;
+      stream[to++] = far;
+    }
   }
-  putLiterals(bytes.length);
   return stream.subarray(0, to);
 }
 
@@ -267,4 +275,19 @@ function decodeSnappy(bytes: Uint8Array, to: Uint8Array): Uint8Array {
   }
   if (done === to.length) return to;
   throw new SyntaxError(`The data ends after ${done} of ${to.length} bytes`);
+}
+
+/** Writes bytes that repeat those at some distance before them. */
+function repeat(
+  bytes: Uint8Array,
+  to: number,
+  distance: number,
+  length: number,
+): void {
+  // Each copy doubles what may be copied next.
+  for (let done = 0, width = distance; done < length; width *= 2) {
+    const count = Math.min(width, length - done);
+    bytes.copyWithin(to + done, to - distance, to - distance + count);
+    done += count;
+  }
 }

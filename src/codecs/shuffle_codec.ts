@@ -28,7 +28,7 @@ export const SHUFFLE: CodecEntry = {
     const change = (bytes: Uint8Array, direction: "order" | "restore") => {
       if (size <= 1) return copyBytes(bytes);
       const changed = new Uint8Array(bytes.length);
-      blockEngine()[direction](bytes, changed, "shuffle", size);
+      blockEngine().reorder(bytes, changed, direction, "shuffle", size);
       return changed;
     };
     return bytesCodec(name, decodedLength(name, metadata), {

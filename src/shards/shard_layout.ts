@@ -49,6 +49,8 @@ export interface ShardForm {
   readonly headSize?: number | undefined;
   /** Whether the record of a file may lie before the index. */
   readonly mayHaveRecords?: boolean | undefined;
+  /** The most bytes of an innermost chunk. More are damage, and not read. No limit by default. */
+  readonly mostBytes?: number | undefined;
 }
 
 /**

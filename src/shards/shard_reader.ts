@@ -372,8 +372,23 @@ class OpenShard {
     const place = placeInShard(path[0]!, this.#form.layouts[0]!);
     const entry = this.#shard.index?.[place];
     return path.length === 1 || entry === undefined
-      ? entry
+      ? this.#checked(entry, path)
       : this.#findNested(path, entry);
+  }
+
+  /** Refuses an innermost chunk with more bytes than its elements can take. */
+  #checked(extent: Extent | undefined, path: InnerPath): Extent | undefined {
+    const { layouts, mostBytes = Infinity } = this.#form;
+    const isLong = extent !== undefined && extent.length > mostBytes;
+    if (!isLong || path.length < layouts.length) return extent;
+    const { key } = this.#shard;
+    const name = describeInner(path, key);
+    throw new DamageError(
+      `${name[0]!.toUpperCase()}${
+        name.slice(1)
+      } has ${extent.length} bytes, where its elements can take at most ${mostBytes} once they are encoded`,
+      { key },
+    );
   }
 
   async #findNested(
@@ -389,7 +404,7 @@ class OpenShard {
       const { offset, length } = entry;
       extent = { offset: extent.offset + offset, length };
     }
-    return extent;
+    return this.#checked(extent, path);
   }
 
   /** Returns the index of the shard, or of a shard nested in it; `undefined` for an absent one. */

@@ -156,12 +156,6 @@ export class TranslatedArrays {
     return bytes && parseZarrJson(bytes);
   }
 
-  /** Whether a cached node is shown as it is stored. */
-  isPlain(root: string): boolean {
-    const node = this.#nodes.get(root);
-    return node?.isOpened === true && node.array === undefined;
-  }
-
   /** The number of documents that were written or deleted through the view. */
   get changes(): number {
     return this.#changes;

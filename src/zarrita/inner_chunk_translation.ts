@@ -13,7 +13,6 @@ import {
 } from "../metadata/mod.ts";
 import { halfToNumber } from "../runtime/mod.ts";
 import {
-  isTranslated,
   PLAIN,
   PLAIN_KEYS,
   PlainArray,
@@ -63,10 +62,9 @@ export const INNER_CHUNKS: Translation = {
     }
     const array = parseArray(document); // Throws what `openArrayChunks` throws.
     const chunks = shardedChunks(array);
-    if (chunks) return new ShardedArray(store, root, array, chunks);
-    return isTranslated(document)
-      ? new PlainArray(store, root, array)
-      : undefined;
+    return chunks
+      ? new ShardedArray(store, root, array, chunks)
+      : new PlainArray(store, root, array);
   },
 };
 

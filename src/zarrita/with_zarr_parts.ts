@@ -384,8 +384,7 @@ async function keyOf(
   const key = shownKey(array, coordinates);
   const { root, plainKey } = splitPlainKey(key)!;
   const found = await arrays.at(root);
-  return found?.placeOf(plainKey)?.key ??
-    (arrays.isPlain(root) ? key : undefined);
+  return found?.placeOf(plainKey)?.key;
 }
 
 /** Whether an error is zarrita's `CodecPipelineError` without a key, which zarrita never sets. */

@@ -33,11 +33,17 @@ Deno.test("chunksOf splits chunks of its array, and lists no other value as one"
   assertEquals(listed.sort(), [...others, "/x/c/0/0"].sort());
 });
 
-Deno.test("chunksOf gives the backend itself for chunks of one object", () => {
+Deno.test("chunksOf gives the backend itself for shards of one object", () => {
   const memory = new MemoryStore();
   const parts = concatParts({ key_suffix: "" });
+  const configuration = {
+    chunk_shape: [4, 4],
+    codecs: ["bytes"],
+    index_codecs: INDEX_CODECS,
+  };
+  const codecs = [{ name: "sharding_indexed", configuration }];
   for (const storage_transformers of [undefined, [], [parts], [parts, parts]]) {
-    const array = parseArray(arrayMetadata({ storage_transformers }));
+    const array = parseArray(arrayMetadata({ codecs, storage_transformers }));
     assertStrictEquals(chunksOf(memory, "/x", array), memory);
   }
 });

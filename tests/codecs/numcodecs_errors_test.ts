@@ -127,13 +127,13 @@ const DAMAGED: [
     "numcodecs.lz4",
     {},
     [7, 0, 0, 0, 0x80, 1, 2, 3, 4, 5, 6, 7, 8],
-    "The data has more than 7 bytes",
+    "no block of LZ4 of 7 bytes",
   ],
   [
     "numcodecs.lz4",
     {},
     [8, 0, 0, 0, 0x10, 1, 2, 0, 0],
-    "A match lies 2 bytes before the byte 1",
+    "no block of LZ4 of 8 bytes",
   ],
   ["blosc", {}, [2, 1, 33, 2], "where its header takes 16"],
   [

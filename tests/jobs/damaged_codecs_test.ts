@@ -1,4 +1,4 @@
-/** Damaged chunks of each codec, at each entrance that decodes them. */
+/** Damaged chunks of each codec, and chunks that are far too long, at each entrance that decodes them. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import * as zarr from "zarrita";
 import { convert, verify } from "../../jobs.ts";
@@ -7,8 +7,12 @@ import {
   createArrayChunks,
   DamageError,
   encodeShard,
+  encodeShardIndex,
+  FileSystemStore,
   MemoryStore,
+  openArrayChunks,
   parseShardLayout,
+  type Store,
 } from "../../mod.ts";
 import {
   getSharded,
@@ -44,25 +48,37 @@ const DAMAGES: Record<string, (bytes: Uint8Array) => Uint8Array> = {
 };
 
 /** Opens the array by the adapter for zarrita. */
-async function open(store: MemoryStore) {
+async function open(store: Store) {
   const root = zarr.root(await withZarrParts(store));
   return await zarr.open(root, { kind: "array" });
 }
 
-const ENTRANCES: Record<string, (store: MemoryStore) => Promise<unknown>> = {
+const ENTRANCES: Record<string, (store: Store) => Promise<unknown>> = {
   "zarr.get": async (store) => await zarr.get(await open(store)),
   getSharded: async (store) => await getSharded(zarr, await open(store)),
   setSharded: async (store) =>
     await setSharded(zarr, await open(store), [zarr.slice(5)], 3),
   convert: (store) =>
     convert({ store, path: "" }, { store: new MemoryStore(), path: "" }, {
-      recode: { codecs: [{ name: "bytes" }] },
+      recode: { codecs: [{ name: "bytes" }, { name: "crc32c" }] },
     }),
 };
 
-for (const [name, configuration] of Object.entries(CODECS)) {
-  const inner = [{ name: "bytes" }, { name, configuration }];
-  const sharding = {
+type Codecs = { name: string; configuration?: Record<string, unknown> }[];
+
+/** Creates an array of one chunk, and returns its metadata. */
+async function create(store: Store, codecs: Codecs) {
+  const metadata = arrayMetadata({
+    shape: SHAPE,
+    dataType: "uint8",
+    chunkShape: SHAPE,
+  });
+  await createArrayChunks(store, "", { ...metadata, codecs });
+}
+
+/** Shards of one inner chunk. */
+function shards(inner: Codecs) {
+  return {
     name: "sharding_indexed",
     configuration: {
       chunk_shape: SHAPE,
@@ -73,18 +89,33 @@ for (const [name, configuration] of Object.entries(CODECS)) {
       ],
     },
   };
+}
+
+/** Runs each entrance, and asserts that it refuses the chunk by a damage with the key. */
+async function assertRefused(
+  store: Store,
+  what: string,
+  except?: string,
+): Promise<void> {
+  for (const [entrance, run] of Object.entries(ENTRANCES)) {
+    if (entrance === except) continue;
+    const error = await assertRejects(() => run(store), Error);
+    // Errors of codecs pass through the pipeline of zarrita.
+    const damage = error.name === "CodecPipelineError" ? error.cause : error;
+    const text = `${entrance} of a chunk ${what}: ${error}`;
+    assert(damage instanceof DamageError, text);
+    assert(damage.key.endsWith("c/0"), text);
+    assert(damage.message.includes("c/0"), text);
+  }
+}
+
+for (const [name, configuration] of Object.entries(CODECS)) {
+  const inner = [{ name: "bytes" }, { name, configuration }];
+  const sharding = shards(inner);
   for (const [kind, codecs] of [["chunks", inner], ["shards", [sharding]]]) {
     Deno.test(`damaged ${kind} of ${name} are a DamageError with the key at each entrance`, async () => {
       const store = new MemoryStore();
-      const metadata = arrayMetadata({
-        shape: SHAPE,
-        dataType: "uint8",
-        chunkShape: SHAPE,
-      });
-      await createArrayChunks(store, "", {
-        ...metadata,
-        codecs: codecs as typeof inner,
-      });
+      await create(store, codecs as Codecs);
       const block = { data: ELEMENTS, shape: SHAPE, stride: [1] };
       await setSharded(zarr, await open(store), null, block);
       const stored = (await store.get("/c/0"))!;
@@ -96,17 +127,7 @@ for (const [name, configuration] of Object.entries(CODECS)) {
           ? encodeShard([damaged], parseShardLayout(sharding, SHAPE))
           : damaged;
         await store.set("/c/0", chunk);
-        for (const [entrance, run] of Object.entries(ENTRANCES)) {
-          const error = await assertRejects(() => run(store), Error);
-          // Errors of codecs pass through the pipeline of zarrita.
-          const damage = error.name === "CodecPipelineError"
-            ? error.cause
-            : error;
-          const what = `${entrance} of a chunk ${way}: ${error}`;
-          assert(damage instanceof DamageError, what);
-          assert(damage.key.endsWith("c/0"), what);
-          assert(damage.message.includes("c/0"), what);
-        }
+        await assertRefused(store, way);
         const { findings } = await verify(store, "", { deep: true });
         const expected = isShard ? "inner-chunk-decoding" : "chunk-decoding";
         assertEquals(findings.map(({ rule, key }) => [rule, key]), [
@@ -115,4 +136,43 @@ for (const [name, configuration] of Object.entries(CODECS)) {
       }
     });
   }
+}
+
+/** More than fits into memory. */
+const FAR_TOO_LONG = 2 ** 42;
+
+for (
+  const [name, codecs] of Object.entries<Codecs>({
+    "raw chunk": [{ name: "bytes" }],
+    "gzip chunk": [{ name: "bytes" }, { name: "gzip", configuration: {} }],
+    shard: [shards([{ name: "bytes" }])],
+    "chunk of texts": [{ name: "vlen-utf8" }],
+  })
+) {
+  Deno.test(`a file of 4 TiB in place of a ${name} is a DamageError with the key at each entrance, and is not read`, async () => {
+    const folder = await Deno.makeTempDir();
+    const store = new FileSystemStore(folder);
+    await create(store, codecs);
+    await Deno.mkdir(`${folder}/c`);
+    using file = await Deno.create(`${folder}/c/0`);
+    await file.truncate(FAR_TOO_LONG);
+    const isShard = name === "shard";
+    if (isShard) {
+      const layout = parseShardLayout(codecs[0], SHAPE);
+      const index = [{ offset: 0, length: FAR_TOO_LONG }];
+      await file.seek(0, Deno.SeekMode.End);
+      await file.write(encodeShardIndex(index, layout));
+    } else {
+      const chunks = await openArrayChunks(store);
+      await assertRejects(() => chunks.get([0]), DamageError, "/c/0");
+      const all = { offset: 0, length: Number.MAX_SAFE_INTEGER };
+      await assertRejects(() => chunks.getRange([0], all), DamageError, "/c/0");
+    }
+    // A shard that is changed in part is in memory as a whole.
+    await assertRefused(store, name, isShard ? "setSharded" : undefined);
+    const { findings } = await verify(store, "", { deep: true });
+    const [found] = findings.map(({ rule, key }) => `${rule} ${key}`);
+    assert(found?.match(/^(chunk-size|(inner-)?chunk-decoding) .c.0$/), found);
+    await Deno.remove(folder, { recursive: true });
+  });
 }

@@ -65,7 +65,7 @@ export const propertyCases: readonly Case[] = [
             }
           },
         ),
-        { numRuns: 40 },
+        { numRuns: 15 },
       );
     },
   },

@@ -15,7 +15,7 @@ import { zipContainer, type ZipOptions } from "../../zip.ts";
 import { slowCoordinates } from "../shards/slow_shard.ts";
 import { utf8 } from "../support/documents.ts";
 import { parseSlowZip, type SlowZip } from "./slow_zip.ts";
-import { runs } from "../support/runs.ts";
+import { runs, stride } from "../support/runs.ts";
 
 const OPTIONS = {
   shape: [10, 7],
@@ -401,7 +401,7 @@ Deno.test("zipContainer refuses an index as comment that holds the mark of the e
 });
 
 Deno.test("zipContainer writes zip64 from 65,535 entries on", () => {
-  for (const count of [65_534, 65_535]) {
+  for (const count of stride(2) === 1 ? [65_534, 65_535] : [65_535]) {
     const chunks = Array.from({ length: count }, () => new Uint8Array());
     const array = {
       ...SIDECAR,

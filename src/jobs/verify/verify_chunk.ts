@@ -1,4 +1,4 @@
-import type { ArrayChunks } from "../../arrays/mod.ts";
+import { type ArrayChunks, mostBytes } from "../../arrays/mod.ts";
 import { CHECKSUM_SIZE, verifyChecksum } from "../../checksum/mod.ts";
 import { chunkRows, noteKey } from "../../codecs/mod.ts";
 import { checkFileRecord, verifyAdoptedFile } from "../../adopt/mod.ts";
@@ -10,6 +10,7 @@ import {
   PartSizeError,
   UnfinishedWriteError,
 } from "../../errors/mod.ts";
+import { coreDataType } from "../../metadata/mod.ts";
 import {
   type ChunkBytes,
   decodeFileRecord,
@@ -268,7 +269,16 @@ class ChunkVerification {
     const names = level.codecs.map(({ name }) => name);
     // The last strips of adopted TIFF files have no rows outside of the array.
     const rows = chunkRows(level.shape, shape, first, names);
+    const most = mostBytes(level.shape, coreDataType(level.dataType)?.bits);
+    const what = this.#nameOf(path);
+    const key = this.#key;
     const readNoted = async () => {
+      if (size > most) {
+        throw new DamageError(
+          `${what} has ${size} bytes, where its elements can take at most ${most} once they are encoded`,
+          { key },
+        );
+      }
       const bytes = await read({ offset: 0, length: size });
       if (bytes !== undefined) noteKey(bytes, "", rows);
       return bytes;
@@ -282,8 +292,6 @@ class ChunkVerification {
       check,
     );
     if (bytes === undefined) return async () => {};
-    const what = this.#nameOf(path);
-    const key = this.#key;
     const chunk = { bytes, level, what, key, read: readNoted };
     return async () => {
       await this.#try(
