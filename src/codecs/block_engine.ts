@@ -185,7 +185,7 @@ export function blockEngine(): BlockEngine {
 let reused = new Uint8Array();
 
 /**
- * Memory for decoded bytes.
+ * Memory for decoded bytes of a length in a header, which may be damaged.
  *
  * @param reuses Whether the next call may return the same memory.
  * @param encoded Bytes that are still read, which may lie in that memory.
@@ -195,9 +195,13 @@ export function decodedMemory(
   reuses: boolean,
   encoded: Uint8Array,
 ): Uint8Array {
-  if (!reuses || encoded.buffer === reused.buffer) {
-    return new Uint8Array(length);
+  try {
+    if (!reuses || encoded.buffer === reused.buffer) {
+      return new Uint8Array(length);
+    }
+    if (reused.length < length) reused = new Uint8Array(length);
+    return reused.subarray(0, length);
+  } catch {
+    throw new SyntaxError(`Its header says ${length} bytes`);
   }
-  if (reused.length < length) reused = new Uint8Array(length);
-  return reused.subarray(0, length);
 }

@@ -1,33 +1,39 @@
-import { DamageError } from "../errors/mod.ts";
 import { coreDataType, refuse } from "../metadata/mod.ts";
-import { copyBytes, type NativeZlib, nativeZlib } from "../runtime/mod.ts";
+import {
+  copyBytes,
+  joinBytes,
+  type NativeZlib,
+  nativeZlib,
+  uint32,
+} from "../runtime/mod.ts";
 import { blockEngine, decodedMemory, type Order } from "./block_engine.ts";
 import {
-  allocate,
   type Compressor,
   COMPRESSORS,
+  decodeStream,
+  encodeStream,
   FORMATS,
-  type Libraries,
-  StreamCoder,
   type StreamFormat,
 } from "./blosc_streams.ts";
 import {
+  type BytesCodec,
   checkWhole,
   type ChunkMetadata,
-  damaged,
   parseCodecConfiguration,
 } from "./codec.ts";
 import {
-  type DecodedLength,
+  bytesCodec,
   decodedLength,
+  type Libraries,
   TooLong,
-  tooLong,
-  wholeChunk,
 } from "./decoded_length.ts";
 
 /**
  * Makes the codec `blosc`: frames of c-blosc 1, whose streams are blosclz, LZ4, Snappy, zlib
  * or zstd. zlib and zstd are those of the codecs of these names.
+ *
+ * Sources: https://zarr-specs.readthedocs.io/en/latest/v3/codecs/blosc/ and
+ * https://github.com/Blosc/c-blosc/blob/main/README_CHUNK_FORMAT.rst
  *
  * @param name `blosc` or `numcodecs.blosc`.
  * @param loadZstd Loads zarrita's `zstd`; needed where the runtime has none.
@@ -36,16 +42,18 @@ export function bloscEntry(
   name: string,
   loadZstd: (() => unknown) | undefined,
   native: NativeZlib | null = nativeZlib(),
-): {
-  fromConfig(configuration: unknown, metadata: ChunkMetadata): BloscCodec;
-} {
+): { fromConfig(configuration: unknown, metadata: ChunkMetadata): BytesCodec } {
   return {
-    fromConfig: (configuration, metadata) =>
-      new BloscCodec(
-        parseBlosc(name, configuration, metadata.dataType),
-        decodedLength(name, metadata),
-        { loadZstd, native, reusesMemory: metadata.reusesMemory ?? false },
-      ),
+    fromConfig(configuration, metadata) {
+      const parsed = parseBlosc(name, configuration, metadata.dataType);
+      const length = decodedLength(name, metadata);
+      const { reusesMemory = false } = metadata;
+      const libraries = { loadZstd, native, reusesMemory };
+      return bytesCodec("blosc", length, {
+        encode: (bytes) => encodeFrame(bytes, parsed, libraries),
+        decode: (encoded) => decodeFrame(encoded, length.limit, libraries),
+      });
+    },
   };
 }
 
@@ -123,185 +131,140 @@ const LEAST_LENGTH = 128;
 /** c-blosc decodes no longer chunks. */
 const LARGEST_LENGTH = 2 ** 31 - 1 - HEADER_SIZE;
 
-/**
- * The codec `blosc`.
- *
- * Sources: https://zarr-specs.readthedocs.io/en/latest/v3/codecs/blosc/ and
- * https://github.com/Blosc/c-blosc/blob/main/README_CHUNK_FORMAT.rst
- */
-class BloscCodec {
-  readonly kind = "bytes_to_bytes";
-  readonly #configuration: BloscConfiguration;
-  readonly #length: DecodedLength;
-  readonly #libraries: Libraries;
-
-  constructor(
-    configuration: BloscConfiguration,
-    length: DecodedLength,
-    libraries: Libraries,
-  ) {
-    this.#configuration = configuration;
-    this.#length = length;
-    this.#libraries = libraries;
-  }
-
-  async encode(bytes: Uint8Array): Promise<Uint8Array> {
-    const { cname, clevel, shuffle: order, typesize } = this.#configuration;
-    if (cname === "snappy") {
-      throw new TypeError(
-        'blosc with cname "snappy" is read, and not written; "lz4" is as fast',
-      );
-    }
-    if (bytes.length > LARGEST_LENGTH) {
-      throw new RangeError(
-        `Expected at most ${LARGEST_LENGTH} bytes for blosc, found ${bytes.length}`,
-      );
-    }
-    const format = cname === "lz4hc" ? "lz4" : cname;
-    const blocksize = blockSize(bytes.length, this.#configuration);
-    const isSplit = splits(cname, typesize, blocksize);
-    const header = new Uint8Array(HEADER_SIZE);
-    const view = new DataView(header.buffer);
-    header[0] = VERSION;
-    header[1] = STREAM_VERSION;
-    header[2] = FORMATS.indexOf(format) << 5 | (isSplit ? 0 : NOT_SPLIT) |
-      (order === "shuffle" && typesize > 1 ? SHUFFLED : 0) |
-      (order === "bitshuffle" && blocksize >= typesize ? BIT_SHUFFLED : 0);
-    header[3] = typesize;
-    view.setUint32(4, bytes.length, true);
-    view.setUint32(8, blocksize, true);
-    const pieces = clevel > 0 && bytes.length >= LEAST_LENGTH
-      ? await this.#encodeBlocks(bytes, header, cname)
-      : undefined;
-    const all = pieces ?? [bytes];
-    if (pieces === undefined) header[2]! |= STORED;
-    const size = all.reduce((sum, { length }) => sum + length, HEADER_SIZE);
-    view.setUint32(12, size, true);
-    const encoded = new Uint8Array(size);
-    encoded.set(header);
-    let to = HEADER_SIZE;
-    for (const piece of all) {
-      encoded.set(piece, to);
-      to += piece.length;
-    }
-    return encoded;
-  }
-
-  /** Returns the table of blocks and the streams; `undefined` if they take more than the bytes. */
-  async #encodeBlocks(
-    bytes: Uint8Array,
-    header: Uint8Array,
-    cname: Exclude<Compressor, "snappy">,
-  ): Promise<Uint8Array[] | undefined> {
-    const { clevel } = this.#configuration;
-    const frame = readHeader(header);
-    const { blocksize, order, typesize } = frame;
-    const coder = new StreamCoder(this.#libraries);
-    const table = new Uint8Array(4 * frame.blocks);
-    const starts = new DataView(table.buffer);
-    const pieces: Uint8Array[] = [table];
-    let size = HEADER_SIZE + table.length;
-    for (let block = 0; block < frame.blocks; block++) {
-      starts.setUint32(4 * block, size, true);
-      const start = block * blocksize;
-      const plain = bytes.subarray(start, start + blocksize);
-      const ordered = new Uint8Array(plain.length);
-      blockEngine().reorder(plain, ordered, "order", order, typesize);
-      const streams = streamsOf(frame, plain.length);
-      const length = plain.length / streams;
-      for (let i = 0; i < streams; i++) {
-        const piece = ordered.subarray(i * length, (i + 1) * length);
-        const encoded = await coder.encode(piece, cname, clevel);
-        // A piece that does not become shorter is stored.
-        const stream = encoded.length < length ? encoded : piece;
-        pieces.push(uint32(stream.length), stream);
-        size += 4 + stream.length;
-      }
-      if (size >= HEADER_SIZE + bytes.length) return undefined;
-    }
-    return pieces;
-  }
-
-  async decode(encoded: Uint8Array): Promise<Uint8Array> {
-    let decoded: Uint8Array;
-    try {
-      decoded = await this.#decodeFrame(encoded);
-    } catch (cause) {
-      if (cause instanceof TooLong) {
-        throw tooLong(encoded, this.#length, "blosc");
-      }
-      if (!(cause instanceof SyntaxError || cause instanceof DamageError)) {
-        throw cause;
-      }
-      const reason = cause.message.replace(/^The chunk /, "A stream ");
-      throw damaged(encoded, `is not decoded by blosc: ${reason}`, cause);
-    }
-    return wholeChunk(encoded, decoded, this.#length, "blosc");
-  }
-
-  async #decodeFrame(encoded: Uint8Array): Promise<Uint8Array> {
-    const frame = readHeader(encoded);
-    const { length, blocksize, flags, typesize, order } = frame;
-    if (length > this.#length.limit) throw new TooLong();
-    if (frame.size !== encoded.length) {
-      throw new SyntaxError(
-        `Its header says ${frame.size} bytes, found ${encoded.length}`,
-      );
-    }
-    const tableEnd = HEADER_SIZE + 4 * frame.blocks;
-    if (flags & STORED) {
-      if (frame.size === HEADER_SIZE + length) {
-        return encoded.slice(HEADER_SIZE);
-      }
-      throw new SyntaxError(
-        `It stores ${frame.size - HEADER_SIZE} of ${length} bytes`,
-      );
-    }
-    if (tableEnd > encoded.length) {
-      throw new SyntaxError(
-        `Its ${frame.blocks} blocks take ${tableEnd} bytes or more, found ${encoded.length}`,
-      );
-    }
-    const view = new DataView(encoded.buffer, encoded.byteOffset);
-    const coder = new StreamCoder(this.#libraries);
-    const decoded = allocate(
-      length,
-      () => decodedMemory(length, this.#libraries.reusesMemory, encoded),
+async function encodeFrame(
+  bytes: Uint8Array,
+  configuration: BloscConfiguration,
+  libraries: Libraries,
+): Promise<Uint8Array> {
+  const { cname, clevel, shuffle: order, typesize } = configuration;
+  if (cname === "snappy") {
+    throw new TypeError(
+      'blosc with cname "snappy" is read, and not written; "lz4" is as fast',
     );
-    for (let block = 0; block < frame.blocks; block++) {
-      const start = block * blocksize;
-      const plain = decoded.subarray(start, start + blocksize);
-      const count = streamsOf(frame, plain.length);
-      const part = plain.length / count;
-      const streams: Uint8Array[] = [];
-      let at = view.getUint32(HEADER_SIZE + 4 * block, true);
-      for (let i = 0; i < count; i++) {
-        if (at < tableEnd || at + 4 > encoded.length) {
-          throw new SyntaxError(`A stream of block ${block} starts at ${at}`);
-        }
-        const size = view.getUint32(at, true);
-        at += 4;
-        if (size > encoded.length - at) {
-          throw new SyntaxError(
-            `A stream of block ${block} has ${size} bytes, where ${
-              encoded.length - at
-            } are left`,
-          );
-        }
-        const stream = encoded.subarray(at, at + size);
-        at += size;
-        if (size === part || frame.format === "lz4") streams.push(stream);
-        else {
-          const bytes = await coder.decode(stream, part, frame.format);
-          streams.push(count === 1 ? bytes : copyBytes(bytes));
-        }
-      }
-      if (streams[0]!.length === plain.length && order === "noshuffle") {
-        plain.set(streams[0]!);
-      } else blockEngine().decodeBlock(streams, plain, order, typesize);
-    }
-    return decoded;
   }
+  if (bytes.length > LARGEST_LENGTH) {
+    throw new RangeError(
+      `Expected at most ${LARGEST_LENGTH} bytes for blosc, found ${bytes.length}`,
+    );
+  }
+  const format = cname === "lz4hc" ? "lz4" : cname;
+  const blocksize = blockSize(bytes.length, configuration);
+  const isSplit = splits(cname, typesize, blocksize);
+  const header = new Uint8Array(HEADER_SIZE);
+  const view = new DataView(header.buffer);
+  header[0] = VERSION;
+  header[1] = STREAM_VERSION;
+  header[2] = FORMATS.indexOf(format) << 5 | (isSplit ? 0 : NOT_SPLIT) |
+    (order === "shuffle" && typesize > 1 ? SHUFFLED : 0) |
+    (order === "bitshuffle" && blocksize >= typesize ? BIT_SHUFFLED : 0);
+  header[3] = typesize;
+  view.setUint32(4, bytes.length, true);
+  view.setUint32(8, blocksize, true);
+  const pieces = clevel > 0 && bytes.length >= LEAST_LENGTH
+    ? await encodeBlocks(
+      bytes,
+      readHeader(header),
+      (piece) => encodeStream(piece, cname, clevel, libraries),
+    )
+    : undefined;
+  if (pieces === undefined) header[2]! |= STORED;
+  const encoded = joinBytes([header, ...pieces ?? [bytes]]);
+  new DataView(encoded.buffer).setUint32(12, encoded.length, true);
+  return encoded;
+}
+
+/** Returns the table of blocks and the streams; `undefined` if they take more than the bytes. */
+async function encodeBlocks(
+  bytes: Uint8Array,
+  frame: Frame,
+  encode: (piece: Uint8Array) => Uint8Array | Promise<Uint8Array>,
+): Promise<Uint8Array[] | undefined> {
+  const { blocksize, order, typesize } = frame;
+  const table = new Uint8Array(4 * frame.blocks);
+  const starts = new DataView(table.buffer);
+  const pieces: Uint8Array[] = [table];
+  let size = HEADER_SIZE + table.length;
+  for (let block = 0; block < frame.blocks; block++) {
+    starts.setUint32(4 * block, size, true);
+    const start = block * blocksize;
+    const plain = bytes.subarray(start, start + blocksize);
+    const ordered = new Uint8Array(plain.length);
+    blockEngine().reorder(plain, ordered, "order", order, typesize);
+    const streams = streamsOf(frame, plain.length);
+    const length = plain.length / streams;
+    for (let i = 0; i < streams; i++) {
+      const piece = ordered.subarray(i * length, (i + 1) * length);
+      const encoded = await encode(piece);
+      // A piece that does not become shorter is stored.
+      const stream = encoded.length < length ? encoded : piece;
+      pieces.push(uint32(stream.length), stream);
+      size += 4 + stream.length;
+    }
+    if (size >= HEADER_SIZE + bytes.length) return undefined;
+  }
+  return pieces;
+}
+
+async function decodeFrame(
+  encoded: Uint8Array,
+  limit: number,
+  libraries: Libraries,
+): Promise<Uint8Array> {
+  const frame = readHeader(encoded);
+  const { length, blocksize, flags, typesize, order } = frame;
+  if (length > limit) throw new TooLong();
+  if (frame.size !== encoded.length) {
+    throw new SyntaxError(
+      `Its header says ${frame.size} bytes, found ${encoded.length}`,
+    );
+  }
+  const tableEnd = HEADER_SIZE + 4 * frame.blocks;
+  if (flags & STORED) {
+    if (frame.size === HEADER_SIZE + length) return encoded.slice(HEADER_SIZE);
+    throw new SyntaxError(
+      `It stores ${frame.size - HEADER_SIZE} of ${length} bytes`,
+    );
+  }
+  if (tableEnd > encoded.length) {
+    throw new SyntaxError(
+      `Its ${frame.blocks} blocks take ${tableEnd} bytes or more, found ${encoded.length}`,
+    );
+  }
+  const view = new DataView(encoded.buffer, encoded.byteOffset);
+  const decoded = decodedMemory(length, libraries.reusesMemory, encoded);
+  for (let block = 0; block < frame.blocks; block++) {
+    const start = block * blocksize;
+    const plain = decoded.subarray(start, start + blocksize);
+    const count = streamsOf(frame, plain.length);
+    const part = plain.length / count;
+    const streams: Uint8Array[] = [];
+    let at = view.getUint32(HEADER_SIZE + 4 * block, true);
+    for (let i = 0; i < count; i++) {
+      if (at < tableEnd || at + 4 > encoded.length) {
+        throw new SyntaxError(`A stream of block ${block} starts at ${at}`);
+      }
+      const size = view.getUint32(at, true);
+      at += 4;
+      if (size > encoded.length - at) {
+        throw new SyntaxError(
+          `A stream of block ${block} has ${size} bytes, where ${
+            encoded.length - at
+          } are left`,
+        );
+      }
+      const stream = encoded.subarray(at, at + size);
+      at += size;
+      if (size === part || frame.format === "lz4") streams.push(stream);
+      else {
+        const bytes = await decodeStream(stream, part, frame.format, libraries);
+        streams.push(count === 1 ? bytes : copyBytes(bytes));
+      }
+    }
+    if (streams[0]!.length === plain.length && order === "noshuffle") {
+      plain.set(streams[0]!);
+    } else blockEngine().decodeBlock(streams, plain, order, typesize);
+  }
+  return decoded;
 }
 
 /** The header of a frame. */
@@ -396,10 +359,4 @@ function blockSize(
   }
   size = Math.min(size, length);
   return size > typesize ? size - size % typesize : Math.max(size, 1);
-}
-
-function uint32(value: number): Uint8Array {
-  const bytes = new Uint8Array(4);
-  new DataView(bytes.buffer).setUint32(0, value, true);
-  return bytes;
 }

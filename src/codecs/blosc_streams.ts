@@ -1,8 +1,9 @@
-import type { NativeZlib } from "../runtime/mod.ts";
+import { DamageError } from "../errors/mod.ts";
 import { blockEngine } from "./block_engine.ts";
-import type { DecodedLength } from "./decoded_length.ts";
-import { DeflateCodec } from "./deflate_codec.ts";
-import { ZstdCodec } from "./zstd_codec.ts";
+import type { BytesCodec } from "./codec.ts";
+import { type Libraries, TooLong } from "./decoded_length.ts";
+import { deflateCoder } from "./deflate_codec.ts";
+import { zstdCoder } from "./zstd_codec.ts";
 
 /** The compressors of blosc. */
 export const COMPRESSORS = [
@@ -23,101 +24,69 @@ export const FORMATS = ["blosclz", "lz4", "snappy", "zlib", "zstd"] as const;
 /** A format of streams, which several compressors may share. */
 export type StreamFormat = typeof FORMATS[number];
 
-/** The codecs of zlib and zstd. */
-export interface Libraries {
-  readonly loadZstd: (() => unknown) | undefined;
-  readonly native: NativeZlib | null;
-  readonly reusesMemory: boolean;
-}
-
-/** Decodes and encodes the streams of a frame. */
-export class StreamCoder {
-  readonly #libraries: Libraries;
-
-  constructor(libraries: Libraries) {
-    this.#libraries = libraries;
-  }
-
-  /** Decodes a stream to its length, in memory that the next stream may use again. */
-  decode(
-    bytes: Uint8Array,
-    length: number,
-    format: StreamFormat,
-  ): Uint8Array | Promise<Uint8Array> {
-    switch (format) {
-      case "zlib":
-        return this.#zlib(1, length).decode(bytes);
-      case "zstd":
-        return this.#zstdOf(1, length).decode(bytes);
-      case "snappy":
-        return decodeSnappy(bytes, allocate(length));
-      default:
-        return decodeBlosclz(bytes, allocate(length));
-    }
-  }
-
-  /**
-   * Encodes a stream. lz4hc is encoded as lz4, which has the same format.
-   *
-   * @param level That of blosc, from 1 to 9.
-   */
-  encode(
-    bytes: Uint8Array,
-    cname: Exclude<Compressor, "snappy">,
-    level: number,
-  ): Uint8Array | Promise<Uint8Array> {
-    switch (cname) {
-      case "lz4":
-        return blockEngine().encodeLz4(bytes, 10 - level);
-      case "lz4hc":
-        return blockEngine().encodeLz4(bytes, 1);
-      case "zlib":
-        return this.#zlib(level, bytes.length).encode(bytes);
-      case "zstd": {
-        const zstdLevel = level === 9 ? 22 : 2 * level - 1;
-        return this.#zstdOf(zstdLevel, bytes.length).encode(bytes);
-      }
-      case "blosclz":
-        return encodeBlosclz(bytes, 10 - level);
-    }
-  }
-
-  #zlib(level: number, length: number): DeflateCodec {
-    const { native, reusesMemory } = this.#libraries;
-    return new DeflateCodec(
-      { format: "zlib", level },
-      exactly(length),
-      native,
-      reusesMemory,
-    );
-  }
-
-  #zstdOf(level: number, length: number): ZstdCodec {
-    const { native, loadZstd, reusesMemory } = this.#libraries;
-    return new ZstdCodec(
-      { level, checksum: false },
-      exactly(length),
-      loadZstd,
-      native,
-      reusesMemory,
-    );
-  }
-}
-
-function exactly(length: number): DecodedLength {
-  return { exact: length, limit: length, isPredicted: true };
-}
-
-/** Allocates memory for a length in a header, which may be damaged. */
-export function allocate(
+/**
+ * Decodes a stream to its length, in memory that the next stream may use again.
+ *
+ * @throws {SyntaxError} If the stream is damaged.
+ */
+export async function decodeStream(
+  bytes: Uint8Array,
   length: number,
-  make: () => Uint8Array = () => new Uint8Array(length),
-): Uint8Array {
+  format: StreamFormat,
+  libraries: Libraries,
+): Promise<Uint8Array> {
+  if (format === "snappy") return decodeSnappy(bytes, new Uint8Array(length));
+  if (format === "blosclz") return decodeBlosclz(bytes, new Uint8Array(length));
   try {
-    return make();
-  } catch {
-    throw new SyntaxError(`Its header says ${length} bytes`);
+    const coder = coderOf(format, 1, length, libraries);
+    const decoded = await coder.decode(bytes);
+    if (decoded.length === length) return decoded;
+    throw new SyntaxError(`A stream has ${decoded.length} of ${length} bytes`);
+  } catch (cause) {
+    if (cause instanceof TooLong) {
+      throw new SyntaxError(`A stream has more than ${length} bytes`);
+    }
+    if (!(cause instanceof DamageError)) throw cause;
+    throw new SyntaxError(cause.message.replace(/^The chunk/, "A stream"));
   }
+}
+
+/**
+ * Encodes a stream. lz4hc is encoded as lz4, which has the same format.
+ *
+ * @param level That of blosc, from 1 to 9.
+ */
+export function encodeStream(
+  bytes: Uint8Array,
+  cname: Exclude<Compressor, "snappy">,
+  level: number,
+  libraries: Libraries,
+): Uint8Array | Promise<Uint8Array> {
+  switch (cname) {
+    case "lz4":
+      return blockEngine().encodeLz4(bytes, 10 - level);
+    case "lz4hc":
+      return blockEngine().encodeLz4(bytes, 1);
+    case "blosclz":
+      return encodeBlosclz(bytes, 10 - level);
+    default:
+      return coderOf(cname, level, bytes.length, libraries).encode(bytes);
+  }
+}
+
+/** The functions of zlib or zstd, at a level of blosc. */
+function coderOf(
+  format: StreamFormat,
+  level: number,
+  length: number,
+  libraries: Libraries,
+): BytesCodec {
+  const exactly = { exact: length, limit: length, isPredicted: true };
+  if (format === "zlib") {
+    return deflateCoder({ format, level }, exactly, libraries);
+  }
+  const zstdLevel = level === 9 ? 22 : 2 * level - 1;
+  return zstdCoder({ level: zstdLevel, checksum: false }, exactly, libraries);
 }
 
 /** The distance from which blosclz takes two bytes more. */

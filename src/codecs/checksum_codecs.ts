@@ -1,61 +1,44 @@
+/**
+ * The codecs that add a checksum of 4 bytes, little-endian: `crc32c` of Zarr, and those of
+ * numcodecs.
+ *
+ * Sources: https://zarr-specs.readthedocs.io/en/latest/v3/codecs/crc32c/ and
+ * https://numcodecs.readthedocs.io/en/stable/checksum32.html
+ */
 import { CHECKSUM_SIZE, crc32, crc32c } from "../checksum/mod.ts";
 import { ChecksumError } from "../errors/mod.ts";
 import { checkOneOf, refuse } from "../metadata/mod.ts";
 import { copyBytes } from "../runtime/mod.ts";
 import {
-  type BytesCodec,
   checkWhole,
   chunkAt,
   type CodecEntry,
   damaged,
   keyOf,
   parseCodecConfiguration,
-  passNotes,
 } from "./codec.ts";
-import { adler32 } from "./deflate_codec.ts";
+import { bytesCodec, decodedLength } from "./decoded_length.ts";
 
-/**
- * Makes a codec of numcodecs that adds a checksum of 4 bytes, little-endian:
- * `numcodecs.crc32` and `numcodecs.adler32` before the bytes, `numcodecs.crc32c`,
- * `numcodecs.fletcher32` and `numcodecs.jenkins_lookup3` after them. The first three take
- * the `location`, `start` or `end`.
- *
- * Source: https://numcodecs.readthedocs.io/en/stable/checksum32.html
- */
-export function checksumEntry(name: string): CodecEntry {
-  const algorithm = name.slice("numcodecs.".length) as Algorithm;
-  return {
-    fromConfig: (configuration) =>
-      new ChecksumCodec(algorithm, PARSERS[algorithm](name, configuration)),
-  };
-}
-
-type Algorithm =
-  | "crc32"
-  | "crc32c"
-  | "adler32"
-  | "fletcher32"
-  | "jenkins_lookup3";
-
-/** Where the checksum is, and its function. */
+/** Where a checksum is, and its function. */
 interface Checksum {
+  /** Its name in messages. */
+  readonly what: string;
   readonly location: typeof LOCATIONS[number];
   of(bytes: Uint8Array): number;
 }
 
 const LOCATIONS = ["start", "end"] as const;
 
-const PARSERS: Readonly<
-  Record<Algorithm, (name: string, configuration: unknown) => Checksum>
+/** The checksums by the names of their codecs. */
+const CHECKSUMS: Readonly<
+  Record<string, (configuration: unknown, name: string) => Checksum>
 > = {
-  crc32: located(crc32, "start"),
-  crc32c: located(crc32c, "end"),
-  adler32: located(adler32, "start"),
-  fletcher32(name, configuration) {
-    parseCodecConfiguration(name, [], configuration);
-    return { location: "end", of: fletcher32 };
-  },
-  jenkins_lookup3(name, configuration) {
+  crc32c: fixed("CRC32C", crc32c),
+  "numcodecs.crc32c": located("crc32c", crc32c, "end"),
+  "numcodecs.crc32": located("crc32", crc32, "start"),
+  "numcodecs.adler32": located("adler32", adler32, "start"),
+  "numcodecs.fletcher32": fixed("fletcher32", fletcher32),
+  "numcodecs.jenkins_lookup3"(configuration, name) {
     const { initval: given = 0, prefix } = parseCodecConfiguration(
       name,
       ["initval", "prefix"],
@@ -66,88 +49,92 @@ const PARSERS: Readonly<
     if (prefix !== undefined && prefix !== null) {
       refuse(`prefix of ${name} to be null`, prefix, "/configuration/prefix");
     }
-    return { location: "end", of: (bytes) => jenkinsLookup3(bytes, initval) };
+    const of = (bytes: Uint8Array) => jenkinsLookup3(bytes, initval);
+    return { what: "jenkins_lookup3", location: "end", of };
   },
 };
 
+/** A checksum after the bytes, without configuration. */
+function fixed(
+  what: string,
+  of: Checksum["of"],
+): (configuration: unknown, name: string) => Checksum {
+  return (configuration, name) => {
+    parseCodecConfiguration(name, [], configuration);
+    return { what, location: "end", of };
+  };
+}
+
+/** A checksum whose `location` is configured. */
 function located(
-  of: (bytes: Uint8Array) => number,
+  what: string,
+  of: Checksum["of"],
   standard: Checksum["location"],
-): (name: string, configuration: unknown) => Checksum {
-  return (name, configuration) => {
+): (configuration: unknown, name: string) => Checksum {
+  return (configuration, name) => {
     const { location } = parseCodecConfiguration(
       name,
       ["location"],
       configuration,
     );
-    return {
-      of,
-      location: checkOneOf(
-        location ?? standard,
-        LOCATIONS,
-        `location of ${name} to be "start" or "end"`,
-        "/configuration/location",
-      ),
-    };
+    const checked = checkOneOf(
+      location ?? standard,
+      LOCATIONS,
+      `location of ${name} to be "start" or "end"`,
+      "/configuration/location",
+    );
+    return { what, of, location: checked };
   };
 }
 
-class ChecksumCodec implements BytesCodec {
-  readonly kind = "bytes_to_bytes";
-  readonly #name: string;
-  readonly #checksum: Checksum;
-
-  constructor(name: string, checksum: Checksum) {
-    this.#name = name;
-    this.#checksum = checksum;
-  }
-
-  encode(bytes: Uint8Array): Uint8Array {
-    const { location, of } = this.#checksum;
-    const isFirst = location === "start";
-    const encoded = new Uint8Array(bytes.length + CHECKSUM_SIZE);
-    encoded.set(bytes, isFirst ? CHECKSUM_SIZE : 0);
-    const view = new DataView(encoded.buffer);
-    view.setUint32(isFirst ? 0 : bytes.length, of(bytes), true);
-    return encoded;
-  }
-
-  decode(encoded: Uint8Array): Uint8Array {
-    const length = encoded.length - CHECKSUM_SIZE;
-    if (length < 0) {
-      throw damaged(
-        encoded,
-        `is ${encoded.length} bytes long, where its ${this.#name} alone takes ${CHECKSUM_SIZE}`,
-      );
-    }
-    const { location, of } = this.#checksum;
-    const isFirst = location === "start";
-    const start = isFirst ? CHECKSUM_SIZE : 0;
-    // A copy, since zarrita takes all of the memory that elements lie in.
-    const bytes = copyBytes(encoded, start, start + length);
-    const { buffer, byteOffset } = encoded;
-    const view = new DataView(buffer, byteOffset + (isFirst ? 0 : length));
-    const expected = view.getUint32(0, true);
-    const actual = of(bytes);
-    if (actual !== expected) {
-      throw new ChecksumError(
-        `The ${chunkAt(encoded)} has ${this.#name} ${hex(actual)}, where ${
-          hex(expected)
-        } is stored`,
-        { key: keyOf(encoded), expected, actual },
-      );
-    }
-    passNotes(encoded, bytes);
-    return bytes;
-  }
-
-  computeEncodedSize(decodedSize: number): number {
-    return decodedSize + CHECKSUM_SIZE;
-  }
+/** Makes the codec of a checksum by its name. */
+export function checksumEntry(name: string): CodecEntry {
+  return {
+    fromConfig(configuration, metadata) {
+      const { what, location, of } = CHECKSUMS[name]!(configuration, name);
+      const isFirst = location === "start";
+      const codec = bytesCodec(what, decodedLength(name, metadata), {
+        encode(bytes) {
+          const encoded = new Uint8Array(bytes.length + CHECKSUM_SIZE);
+          encoded.set(bytes, isFirst ? CHECKSUM_SIZE : 0);
+          const view = new DataView(encoded.buffer);
+          view.setUint32(isFirst ? 0 : bytes.length, of(bytes), true);
+          return encoded;
+        },
+        decode(encoded) {
+          const length = encoded.length - CHECKSUM_SIZE;
+          if (length < 0) {
+            throw damaged(
+              encoded,
+              `is ${encoded.length} bytes long, fewer than the ${CHECKSUM_SIZE} bytes of its ${what}`,
+            );
+          }
+          const start = isFirst ? CHECKSUM_SIZE : 0;
+          // A copy, since zarrita takes all of the memory that elements lie in.
+          const bytes = copyBytes(encoded, start, start + length);
+          const { buffer, byteOffset } = encoded;
+          const expected = new DataView(buffer, byteOffset)
+            .getUint32(isFirst ? 0 : length, true);
+          const actual = of(bytes);
+          if (actual === expected) return bytes;
+          throw new ChecksumError(
+            `The ${chunkAt(encoded)} has the ${what} ${hex(actual)}, where ${
+              hex(expected)
+            } is stored in its ${
+              isFirst ? "first" : "last"
+            } ${CHECKSUM_SIZE} bytes`,
+            { key: keyOf(encoded), expected, actual },
+          );
+        },
+      });
+      const computeEncodedSize = (size: number) => size + CHECKSUM_SIZE;
+      return { ...codec, computeEncodedSize };
+    },
+  };
 }
 
 function hex(checksum: number): string {
-  return checksum.toString(16).padStart(8, "0");
+  return `0x${checksum.toString(16).padStart(8, "0")}`;
 }
 
 /** The sums of this many pairs of bytes stay below 2^32. */
@@ -231,4 +218,24 @@ function jenkinsLookup3(bytes: Uint8Array, initval: number): number {
 
 function rotate(value: number, bits: number): number {
   return value << bits | value >>> 32 - bits;
+}
+
+const MODULUS = 65521;
+/** The sums of this many bytes stay below 2^31. */
+const ADLER32_PIECE = 3800;
+
+/** The checksum at the end of zlib data. Source: https://www.rfc-editor.org/rfc/rfc1950 */
+export function adler32(bytes: Uint8Array): number {
+  let low = 1;
+  let high = 0;
+  for (let start = 0; start < bytes.length; start += ADLER32_PIECE) {
+    const end = Math.min(start + ADLER32_PIECE, bytes.length);
+    for (let i = start; i < end; i++) {
+      low = low + bytes[i]! | 0;
+      high = high + low | 0;
+    }
+    low %= MODULUS;
+    high %= MODULUS;
+  }
+  return high * 2 ** 16 + low;
 }

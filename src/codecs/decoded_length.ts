@@ -1,5 +1,6 @@
 import { type DamageError, describe, MetadataError } from "../errors/mod.ts";
 import { CODEC_BY_NAME, codecKind, coreDataType } from "../metadata/mod.ts";
+import type { NativeZlib } from "../runtime/mod.ts";
 import {
   type BytesCodec,
   type ChunkMetadata,
@@ -100,7 +101,7 @@ function limitOf(length: number): number {
  * known key passes unless a predictor needs all elements: `withZarrParts`, which notes
  * keys, refuses such a chunk by an error with its coordinates.
  */
-export function wholeChunk(
+function wholeChunk(
   encoded: Uint8Array,
   decoded: Uint8Array,
   { exact, limit, isPredicted }: DecodedLength,
@@ -126,7 +127,7 @@ export function wholeChunk(
 }
 
 /** The error for encoded bytes that are longer than the limit once decoded. */
-export function tooLong(
+function tooLong(
   encoded: Uint8Array,
   { exact, limit }: DecodedLength,
   name: string,
@@ -143,34 +144,46 @@ export function tooLong(
   );
 }
 
-/** Thrown by decoders if the length in a header is above the limit. */
+/** Thrown by decoders of bytes that decode to more than the limit. */
 export class TooLong extends Error {}
 
+/** What codecs encode and decode by. */
+export interface Libraries {
+  readonly native: NativeZlib | null;
+  /** Loads zarrita's class of `zstd`. */
+  readonly loadZstd: (() => unknown) | undefined;
+  /** Whether decoded bytes may lie in memory that the next call uses again. */
+  readonly reusesMemory: boolean;
+}
+
 /**
- * Makes a codec of functions that throw a `SyntaxError` or {@linkcode TooLong} for damaged
- * bytes.
+ * Makes a codec of functions of which `decode` throws a `SyntaxError` or
+ * {@linkcode TooLong} for damaged bytes.
  *
- * @param name The name of the codec in the metadata of the array.
+ * @param name The name of the codec in messages.
  */
 export function bytesCodec(
   name: string,
   length: DecodedLength,
-  { encode, decode }: {
-    encode(bytes: Uint8Array): Uint8Array;
-    decode(encoded: Uint8Array): Uint8Array;
-  },
+  { encode, decode }: BytesCodec,
 ): BytesCodec & { readonly kind: "bytes_to_bytes" } {
   return {
     kind: "bytes_to_bytes",
     encode,
-    decode(encoded) {
+    async decode(encoded) {
       let decoded: Uint8Array;
       try {
-        decoded = decode(encoded);
+        decoded = await decode(encoded);
       } catch (error) {
-        if (error instanceof TooLong) throw tooLong(encoded, length, name);
+        if (error instanceof TooLong) {
+          throw tooLong(encoded, length, name, error.cause);
+        }
         if (!(error instanceof SyntaxError)) throw error;
-        throw damaged(encoded, `is not decoded by ${name}: ${error.message}`);
+        throw damaged(
+          encoded,
+          `is not decoded by ${name}: ${error.message}`,
+          error.cause,
+        );
       }
       return wholeChunk(encoded, decoded, length, name);
     },

@@ -7,17 +7,19 @@ import {
   ownBytes,
   pieceSize,
 } from "../runtime/mod.ts";
+import { adler32 } from "./checksum_codecs.ts";
 import {
+  type BytesCodec,
   checkWhole,
   type ChunkMetadata,
-  damaged,
   parseCodecConfiguration,
 } from "./codec.ts";
 import {
+  bytesCodec,
   type DecodedLength,
   decodedLength,
-  tooLong,
-  wholeChunk,
+  type Libraries,
+  TooLong,
 } from "./decoded_length.ts";
 
 /** How zlib, gzip and the streams of the web name the formats of deflated data. */
@@ -50,23 +52,21 @@ const ADLER_SIZE = 4;
  * levels of libdeflate, or with `raw` deflated data alone. They use `node:zlib` where the
  * runtime has it, and elsewhere the streams of the web, which have one level.
  *
+ * Source: https://zarr-specs.readthedocs.io/en/latest/v3/codecs/gzip/
+ *
  * @param name The name in the metadata, such as `numcodecs.zlib`.
  */
 export function deflateEntry(
   name: string,
   native: NativeZlib | null = nativeZlib(),
-): {
-  fromConfig(configuration: unknown, metadata: ChunkMetadata): DeflateCodec;
-} {
-  const parse = name === "imagecodecs_deflate"
-    ? parseImagecodecsDeflate
-    : parseDeflate;
+): { fromConfig(configuration: unknown, metadata: ChunkMetadata): BytesCodec } {
   return {
     fromConfig(configuration, metadata) {
+      const parsed = parseDeflate(name, configuration);
       const length = decodedLength(name, metadata);
-      const parsed = parse(name, configuration);
       const { reusesMemory = false } = metadata;
-      return new DeflateCodec(parsed, length, native, reusesMemory);
+      const coder = deflateCoder(parsed, length, { native, reusesMemory });
+      return bytesCodec(parsed.format, length, coder);
     },
   };
 }
@@ -80,141 +80,106 @@ function parseDeflate(
   name: string,
   configuration: unknown,
 ): DeflateConfiguration {
-  const { level } = parseCodecConfiguration(name, ["level"], configuration);
-  const standard = name.startsWith("imagecodecs_")
-    ? IMAGECODECS_LEVEL
-    : DEFAULT_LEVEL;
-  return {
-    format: name.endsWith("gzip") ? "gzip" : "zlib",
-    level: checkWhole(name, "level", level ?? standard, -1, HIGHEST_LEVEL),
-  };
-}
-
-function parseImagecodecsDeflate(
-  name: string,
-  configuration: unknown,
-): DeflateConfiguration {
+  const isLibdeflate = name === "imagecodecs_deflate";
   const { level, raw = false } = parseCodecConfiguration(
     name,
-    ["level", "raw"],
+    isLibdeflate ? ["level", "raw"] : ["level"],
     configuration,
   );
   if (typeof raw !== "boolean") {
     refuse(`raw of ${name} to be true or false`, raw, "/configuration/raw");
   }
-  const checked = checkWhole(
-    name,
-    "level",
-    level ?? IMAGECODECS_LEVEL,
-    0,
-    HIGHEST_LIBDEFLATE_LEVEL,
-  );
+  const standard = name.startsWith("imagecodecs_")
+    ? IMAGECODECS_LEVEL
+    : DEFAULT_LEVEL;
+  const [least, most] = isLibdeflate
+    ? [0, HIGHEST_LIBDEFLATE_LEVEL]
+    : [-1, HIGHEST_LEVEL];
+  const checked = checkWhole(name, "level", level ?? standard, least, most);
+  const compressed = name.endsWith("gzip") ? "gzip" : "zlib";
   return {
-    format: raw ? "deflate" : "zlib",
+    format: raw ? "deflate" : compressed,
     level: Math.min(checked, HIGHEST_LEVEL),
   };
 }
 
-/**
- * The codecs `gzip`, `numcodecs.zlib` and `imagecodecs_deflate`.
- *
- * Source: https://zarr-specs.readthedocs.io/en/latest/v3/codecs/gzip/
- */
-export class DeflateCodec {
-  readonly kind = "bytes_to_bytes";
-  readonly #format: DeflateFormat;
-  readonly #level: number;
-  readonly #length: DecodedLength;
-  readonly #native: NativeZlib | null;
-  readonly #reusesMemory: boolean;
-
-  constructor(
-    { format, level }: DeflateConfiguration,
-    length: DecodedLength,
-    native: NativeZlib | null,
-    reusesMemory = false,
-  ) {
-    this.#format = format;
-    this.#reusesMemory = reusesMemory;
-    this.#level = level;
-    this.#length = length;
-    this.#native = native;
-  }
-
-  async encode(bytes: Uint8Array): Promise<Uint8Array> {
-    if (this.#native === null) {
-      return await transformBytes(
-        bytes,
-        new CompressionStream(FORMATS[this.#format].stream),
-      );
-    }
-    const { encode } = FORMATS[this.#format];
-    const options = {
-      level: this.#level,
-      chunkSize: pieceSize(bytes.length),
+/** Makes the functions of a format. */
+export function deflateCoder(
+  { format, level }: DeflateConfiguration,
+  length: DecodedLength,
+  { native, reusesMemory }: Omit<Libraries, "loadZstd">,
+): BytesCodec {
+  const names = FORMATS[format];
+  if (native === null) {
+    return {
+      encode: (bytes) =>
+        transformBytes(bytes, new CompressionStream(names.stream)),
+      decode: async (encoded) =>
+        await decodeByStream(encoded, format, length).catch(refuseData),
     };
-    return ownBytes(this.#native[encode](bytes, options));
   }
-
-  async decode(encoded: Uint8Array): Promise<Uint8Array> {
-    let decoded: Uint8Array;
-    try {
-      decoded = this.#native === null
-        ? await this.#decodeByStream(encoded)
-        : this.#decodeNatively(encoded, this.#native);
-    } catch (cause) {
-      const { message, code } = cause as Error & { code?: string };
-      if (cause instanceof TooLongError || code === "ERR_BUFFER_TOO_LARGE") {
-        throw tooLong(encoded, this.#length, this.#format, cause);
+  return {
+    encode: (bytes) =>
+      ownBytes(
+        native[names.encode](bytes, {
+          level,
+          chunkSize: pieceSize(bytes.length),
+        }),
+      ),
+    decode(encoded) {
+      try {
+        const { exact, limit } = length;
+        const { buffer, engine } = native[names.decode](encoded, {
+          info: true,
+          // With memory to spare, the decoder is called once.
+          chunkSize: pieceSize(exact && exact + (reusesMemory ? 64 : 0)),
+          maxOutputLength: outputLimit(limit),
+        }) as unknown as {
+          buffer: Uint8Array;
+          engine: { bytesWritten: number };
+        };
+        // Programs leave bytes after the zlib data of TIFFs, which has a checksum of its own.
+        if (engine.bytesWritten !== encoded.length && format !== "zlib") {
+          throw new SyntaxError(
+            `The data ends after ${engine.bytesWritten} of ${encoded.length} bytes`,
+          );
+        }
+        return reusesMemory ? buffer : ownBytes(buffer);
+      } catch (error) {
+        refuseData(error);
       }
-      throw damaged(
-        encoded,
-        `is not decoded by ${this.#format}: ${message}`,
-        cause,
-      );
-    }
-    return wholeChunk(encoded, decoded, this.#length, this.#format);
-  }
+    },
+  };
+}
 
-  #decodeNatively(encoded: Uint8Array, native: NativeZlib): Uint8Array {
-    const decode = native[FORMATS[this.#format].decode];
-    const { exact } = this.#length;
-    const { buffer, engine } = decode(encoded, {
-      info: true,
-      // With memory to spare, the decoder is called once.
-      chunkSize: pieceSize(exact && exact + (this.#reusesMemory ? 64 : 0)),
-      maxOutputLength: outputLimit(this.#length.limit),
-    }) as unknown as { buffer: Uint8Array; engine: { bytesWritten: number } };
-    // Programs leave bytes after the zlib data of TIFFs, which has a checksum of its own.
-    if (engine.bytesWritten !== encoded.length && this.#format !== "zlib") {
-      throw new SyntaxError(
-        `The data ends after ${engine.bytesWritten} of ${encoded.length} bytes`,
-      );
-    }
-    return this.#reusesMemory ? buffer : ownBytes(buffer);
-  }
+/** Throws the error of a library as that of a decoder. */
+function refuseData(cause: unknown): never {
+  const { message, code } = cause as Error & { code?: string };
+  if (cause instanceof TooLong) throw cause;
+  if (code === "ERR_BUFFER_TOO_LARGE") throw new TooLong(message, { cause });
+  throw new SyntaxError(message, { cause });
+}
 
-  /** Some streams return what they have of zlib data that is cut short. */
-  async #decodeByStream(encoded: Uint8Array): Promise<Uint8Array> {
-    const { stream } = FORMATS[this.#format];
-    const decode = (bytes: Uint8Array) =>
-      transformBytes(
-        bytes,
-        new DecompressionStream(stream),
-        this.#length.limit,
-      );
-    if (this.#format !== "zlib") return await decode(encoded);
-    const decoded = await decode(encoded).catch(async (error) => {
-      const end = error instanceof TooLongError
-        ? undefined
-        : await endOfZlib(encoded, this.#length.exact);
-      if (end === undefined) throw error;
-      return await decode(encoded.subarray(0, end));
-    });
-    const stored = checksumOf(decoded);
-    if (placeOf(encoded, stored) >= 0) return decoded;
-    throw new SyntaxError("Its checksum does not match");
-  }
+/** Some streams return what they have of zlib data that is cut short. */
+async function decodeByStream(
+  encoded: Uint8Array,
+  format: DeflateFormat,
+  { exact, limit }: DecodedLength,
+): Promise<Uint8Array> {
+  const { stream } = FORMATS[format];
+  const decode = (bytes: Uint8Array) =>
+    transformBytes(bytes, new DecompressionStream(stream), limit);
+  if (format !== "zlib") return await decode(encoded);
+  const decoded = await decode(encoded).catch(async (error) => {
+    const end = error instanceof TooLong
+      ? undefined
+      : await endOfZlib(encoded, exact);
+    if (end === undefined) throw error;
+    return await decode(encoded.subarray(0, end));
+  });
+  const stored = checksumOf(decoded);
+  if (placeOf(encoded, stored) >= 0) return decoded;
+  throw new SyntaxError("Its checksum does not match");
 }
 
 /**
@@ -252,29 +217,6 @@ function checksumOf(decoded: Uint8Array): Uint8Array {
   return bytes;
 }
 
-const MODULUS = 65521;
-/** The sums of this many bytes stay below 2^31. */
-const ADLER32_PIECE = 3800;
-
-/** The checksum at the end of zlib data. Source: https://www.rfc-editor.org/rfc/rfc1950 */
-export function adler32(bytes: Uint8Array): number {
-  let low = 1;
-  let high = 0;
-  for (let start = 0; start < bytes.length; start += ADLER32_PIECE) {
-    const end = Math.min(start + ADLER32_PIECE, bytes.length);
-    for (let i = start; i < end; i++) {
-      low = low + bytes[i]! | 0;
-      high = high + low | 0;
-    }
-    low %= MODULUS;
-    high %= MODULUS;
-  }
-  return high * 2 ** 16 + low;
-}
-
-/** Thrown if the output of a stream is longer than its limit. */
-class TooLongError extends Error {}
-
 /** Deflate expands a piece of the input at most 1032 times before the limit is checked. */
 const PIECE = 2 ** 14;
 
@@ -284,7 +226,7 @@ const PIECE = 2 ** 14;
  * @param limit The most bytes that the stream may produce.
  * @param options `piece`: the number of bytes that the stream gets at once; `pieces`:
  * takes what the stream produces, also before an error.
- * @throws {TooLongError} If the stream produces more bytes.
+ * @throws {TooLong} If the stream produces more bytes.
  */
 async function transformBytes(
   bytes: Uint8Array,
@@ -307,7 +249,7 @@ async function transformBytes(
   const sink = new WritableStream<Uint8Array>({
     write(piece) {
       length += piece.length;
-      if (length > limit) throw new TooLongError();
+      if (length > limit) throw new TooLong();
       pieces.push(piece);
     },
   });

@@ -1,4 +1,4 @@
-import { adler32 } from "./deflate_codec.ts";
+import { adler32 } from "./checksum_codecs.ts";
 import { encodeLzw } from "./lzw_codec.ts";
 import { encodeRuns } from "./run_length_codec.ts";
 

@@ -2,7 +2,6 @@ import { describe, shortened } from "../errors/mod.ts";
 import { CODEC_BY_NAME } from "../metadata/mod.ts";
 import { nativeZlib } from "../runtime/mod.ts";
 import type { ChunkMetadata, CodecEntry } from "./codec.ts";
-import { Crc32cCodec } from "./crc32c_codec.ts";
 
 /**
  * The part of zarrita's `registry` that this package uses: a map from the name of a
@@ -175,7 +174,6 @@ type LoadCodec = (
 
 /** Functions that load the codecs of this package, by what the table of codecs names in `by`. */
 const LOADERS: Readonly<Record<string, LoadCodec>> = {
-  crc32c: () => Promise.resolve(Crc32cCodec),
   async packbits(_, { bytes }) {
     if (bytes === undefined) return undefined;
     return await (await import("./packbits_codec.ts")).loadPackbits(bytes);
@@ -222,7 +220,7 @@ const LOADERS: Readonly<Record<string, LoadCodec>> = {
     return (await import("./vlen_codecs.ts")).vlenEntry(name);
   },
   async packints() {
-    return (await import("./packints_codec.ts")).PackintsCodec;
+    return (await import("./packints_codec.ts")).PACKINTS_CODEC;
   },
   async jpeg() {
     return (await import("./jpeg_codec.ts")).JpegCodec;

@@ -1,8 +1,5 @@
-import {
-  type ChunkMetadata,
-  damaged,
-  parseCodecConfiguration,
-} from "./codec.ts";
+import { joinBytes, uint32 } from "../runtime/mod.ts";
+import { type CodecEntry, damaged, parseCodecConfiguration } from "./codec.ts";
 import { stridesOf } from "./element_bytes.ts";
 
 /** Texts or bytes, in memory order. */
@@ -24,20 +21,13 @@ const LENGTH_SIZE = 4;
  *
  * @param name The name in the metadata, with or without `numcodecs.`.
  */
-export function vlenEntry(
-  name: string,
-): {
-  fromConfig(
-    configuration: unknown,
-    metadata: ChunkMetadata,
-  ): VlenCodec<string> | VlenCodec<Uint8Array>;
-} {
+export function vlenEntry(name: string): CodecEntry {
   return {
     fromConfig(configuration, { shape }) {
       parseCodecConfiguration(name, [], configuration);
       return name.endsWith("utf8")
-        ? new VlenCodec(shape, UTF8)
-        : new VlenCodec(shape, BYTES);
+        ? vlenCodec(shape, UTF8)
+        : vlenCodec(shape, BYTES);
     },
   };
 }
@@ -60,85 +50,64 @@ const BYTES: VlenElement<Uint8Array> = {
   decode: (bytes) => bytes.slice(),
 };
 
-class VlenCodec<T> {
-  readonly kind = "array_to_bytes";
-  readonly #shape: readonly number[];
-  readonly #count: number;
-  readonly #element: VlenElement<T>;
-
-  constructor(shape: readonly number[], element: VlenElement<T>) {
-    this.#shape = shape;
-    this.#count = shape.reduce((product, n) => product * n, 1);
-    this.#element = element;
-  }
-
-  encode({ data }: VlenChunk<T>): Uint8Array {
-    if (data.length !== this.#count) {
-      throw new RangeError(
-        `Expected a chunk of ${this.#count} elements, found ${data.length}`,
-      );
-    }
-    const elements = Array.from(data, this.#element.encode);
-    const size = elements.reduce(
-      (sum, { length }) => sum + LENGTH_SIZE + length,
-      LENGTH_SIZE,
-    );
-    const encoded = new Uint8Array(size);
-    const view = new DataView(encoded.buffer);
-    view.setUint32(0, this.#count, true);
-    let at = LENGTH_SIZE;
-    for (const element of elements) {
-      view.setUint32(at, element.length, true);
-      encoded.set(element, at + LENGTH_SIZE);
-      at += LENGTH_SIZE + element.length;
-    }
-    return encoded;
-  }
-
-  decode(encoded: Uint8Array): VlenChunk<T> {
-    const { buffer, byteOffset, byteLength } = encoded;
-    const view = new DataView(buffer, byteOffset, byteLength);
-    let at = 0;
-    const next = (what: string) => {
-      if (at + LENGTH_SIZE > encoded.length) {
-        throw damaged(encoded, `ends before ${what}`);
-      }
-      const length = view.getUint32(at, true);
-      at += LENGTH_SIZE;
-      return length;
-    };
-    const count = next("the number of its elements");
-    if (count !== this.#count) {
-      throw damaged(
-        encoded,
-        `has ${count} elements, where ${this.#count} are expected`,
-      );
-    }
-    const data = new Array<T>(count);
-    for (let i = 0; i < count; i++) {
-      const length = next(`its element ${i}`);
-      if (length > encoded.length - at) {
-        throw damaged(
-          encoded,
-          `has ${length} bytes in its element ${i}, where ${
-            encoded.length - at
-          } are left`,
+function vlenCodec<T>(shape: readonly number[], element: VlenElement<T>) {
+  const count = shape.reduce((product, n) => product * n, 1);
+  return {
+    kind: "array_to_bytes",
+    encode({ data }: VlenChunk<T>): Uint8Array {
+      if (data.length !== count) {
+        throw new RangeError(
+          `Expected a chunk of ${count} elements, found ${data.length}`,
         );
       }
-      const bytes = encoded.subarray(at, at + length);
-      at += length;
-      try {
-        data[i] = this.#element.decode(bytes);
-      } catch (cause) {
-        throw damaged(encoded, `has no UTF-8 in its element ${i}`, cause);
+      const elements = Array.from(data, element.encode);
+      return joinBytes([
+        uint32(count),
+        ...elements.flatMap((bytes) => [uint32(bytes.length), bytes]),
+      ]);
+    },
+    decode(encoded: Uint8Array): VlenChunk<T> {
+      const { buffer, byteOffset, byteLength } = encoded;
+      const view = new DataView(buffer, byteOffset, byteLength);
+      let at = 0;
+      const next = (what: string) => {
+        if (at + LENGTH_SIZE > encoded.length) {
+          throw damaged(encoded, `ends before ${what}`);
+        }
+        const length = view.getUint32(at, true);
+        at += LENGTH_SIZE;
+        return length;
+      };
+      const stored = next("the number of its elements");
+      if (stored !== count) {
+        throw damaged(
+          encoded,
+          `has ${stored} elements, where ${count} are expected`,
+        );
       }
-    }
-    if (at < encoded.length) {
-      throw damaged(
-        encoded,
-        `has ${encoded.length - at} bytes after its last element`,
-      );
-    }
-    return { data, shape: this.#shape, stride: stridesOf(this.#shape) };
-  }
+      const data = new Array<T>(count);
+      for (let i = 0; i < count; i++) {
+        const length = next(`its element ${i}`);
+        const left = encoded.length - at;
+        if (length > left) {
+          throw damaged(
+            encoded,
+            `has ${length} bytes in its element ${i}, where ${left} are left`,
+          );
+        }
+        try {
+          data[i] = element.decode(encoded.subarray(at, at += length));
+        } catch (cause) {
+          throw damaged(encoded, `has no UTF-8 in its element ${i}`, cause);
+        }
+      }
+      if (at < encoded.length) {
+        throw damaged(
+          encoded,
+          `has ${encoded.length - at} bytes after its last element`,
+        );
+      }
+      return { data, shape, stride: stridesOf(shape) };
+    },
+  };
 }

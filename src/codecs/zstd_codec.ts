@@ -1,5 +1,6 @@
 import {
   joinBytes,
+  loadOnce,
   type NativeZlib,
   nativeZlib,
   outputLimit,
@@ -14,10 +15,11 @@ import {
   parseCodecConfiguration,
 } from "./codec.ts";
 import {
+  bytesCodec,
   type DecodedLength,
   decodedLength,
-  tooLong,
-  wholeChunk,
+  type Libraries,
+  TooLong,
 } from "./decoded_length.ts";
 
 /** zarrita's class of the codec `zstd`, as the registry holds it. */
@@ -38,16 +40,16 @@ const DEFAULT_LEVEL = 3;
  * Makes the codec `zstd`: by the runtime where it has zstd, and by zarrita's decoder
  * elsewhere. Frames are decoded one at a time, and only if they are whole.
  *
+ * Source: https://github.com/zarr-developers/zarr-specs/pull/256
+ *
  * @param name The name in the metadata, such as `numcodecs.zstd`.
- * @param loadPeer Loads zarrita's class; needed where the runtime has no zstd.
+ * @param loadZstd Loads zarrita's class; needed where the runtime has no zstd.
  */
 export function zstdEntry(
   name: string,
-  loadPeer: (() => unknown) | undefined,
+  loadZstd: (() => unknown) | undefined,
   native: NativeZlib | null = nativeZlib(),
-): {
-  fromConfig(configuration: unknown, metadata: ChunkMetadata): ZstdCodec;
-} {
+): { fromConfig(configuration: unknown, metadata: ChunkMetadata): BytesCodec } {
   return {
     fromConfig(configuration, metadata) {
       const { level = DEFAULT_LEVEL, checksum = false } =
@@ -59,136 +61,107 @@ export function zstdEntry(
       };
       const length = decodedLength(name, metadata);
       const { reusesMemory = false } = metadata;
-      return new ZstdCodec(parsed, length, loadPeer, native, reusesMemory);
+      const libraries = { loadZstd, native, reusesMemory };
+      return bytesCodec("zstd", length, zstdCoder(parsed, length, libraries));
     },
   };
 }
 
-/** Zarr's codec `zstd`. Source: https://github.com/zarr-developers/zarr-specs/pull/256 */
-export class ZstdCodec {
-  readonly kind = "bytes_to_bytes";
-  readonly #configuration: { level: number; checksum: boolean };
-  readonly #length: DecodedLength;
-  readonly #native: NativeZlib | null;
-  readonly #loadPeer: (() => unknown) | undefined;
-  readonly #reusesMemory: boolean;
-  #peer: Promise<BytesCodec> | undefined;
-
-  constructor(
-    configuration: { level: number; checksum: boolean },
-    length: DecodedLength,
-    loadPeer: (() => unknown) | undefined,
-    native: NativeZlib | null,
-    reusesMemory = false,
-  ) {
-    this.#configuration = configuration;
-    this.#reusesMemory = reusesMemory;
-    this.#length = length;
-    this.#loadPeer = loadPeer;
-    this.#native = native;
-  }
-
-  async encode(bytes: Uint8Array): Promise<Uint8Array> {
-    const { level, checksum } = this.#configuration;
-    if (!this.#native?.zstdCompressSync) {
-      return await (await this.#loadedPeer()).encode(bytes);
-    }
-    const { constants } = this.#native;
-    const options = {
-      pledgedSrcSize: bytes.length, // So that the frame has its content size.
-      params: {
-        [constants.ZSTD_c_compressionLevel!]: level,
-        [constants.ZSTD_c_checksumFlag!]: checksum ? 1 : 0,
-      },
-    };
-    // To a frame that fills a piece, Deno adds an empty frame.
-    const chunkSize = pieceSize(frameBound(bytes.length));
-    return ownBytes(
-      this.#native.zstdCompressSync(bytes, { ...options, chunkSize }),
-    );
-  }
-
-  async decode(encoded: Uint8Array): Promise<Uint8Array> {
-    const frames = framesOf(encoded);
-    const known = frames.reduce(
-      (sum, { contentSize }) => sum + (contentSize ?? 0),
-      0,
-    );
-    let left = this.#length.limit - known;
-    if (left < 0) throw tooLong(encoded, this.#length, "zstd");
-    const unsized = frames.filter((frame) => frame.contentSize === undefined);
-    const rest = unsized.length === 1 && this.#length.exact !== undefined
-      ? this.#length.exact - known
-      : undefined;
-    const pieces: Uint8Array[] = [];
-    for (const frame of frames) {
-      const piece = await this.#decodeFrame(encoded, frame, left, rest);
-      if (frame.contentSize === undefined) left -= piece.length;
-      if (left < 0) throw tooLong(encoded, this.#length, "zstd");
-      pieces.push(piece);
-    }
-    const decoded = pieces.length === 1 ? pieces[0]! : joinBytes(pieces);
-    return wholeChunk(encoded, decoded, this.#length, "zstd");
-  }
-
+/** Makes the functions of zstd. */
+export function zstdCoder(
+  { level, checksum }: { level: number; checksum: boolean },
+  length: DecodedLength,
+  { loadZstd, native, reusesMemory }: Libraries,
+): BytesCodec {
+  const loadPeer = loadOnce(async () =>
+    (await loadZstd!() as ZstdEntry).fromConfig({ level })
+  );
   /**
    * @param limit The most bytes that a frame without a content size may decode to.
    * @param rest The length of the only such frame, if it is known.
    */
-  async #decodeFrame(
+  const decodeFrame = async (
     encoded: Uint8Array,
     frame: ZstdFrame,
     limit: number,
     rest: number | undefined,
-  ): Promise<Uint8Array> {
+  ): Promise<Uint8Array> => {
     const { start, end, contentSize, mostBytes } = frame;
     const bytes = encoded.subarray(start, end);
     const most = contentSize ?? Math.min(limit, mostBytes);
-    let decoded: Uint8Array;
-    try {
-      if (this.#native?.zstdDecompressSync) {
-        const reused = this.#reusesMemory && contentSize !== undefined
-          ? decodeAgain(this.#native, bytes, contentSize)
-          : undefined;
-        decoded = reused ?? ownBytes(this.#native.zstdDecompressSync(bytes, {
-          chunkSize: pieceSize(contentSize ?? rest),
-          maxOutputLength: outputLimit(most),
-        }));
-      } else if (
-        contentSize === undefined && rest === undefined &&
-        mostBytes > limit + MOST_EXCESS
-      ) {
-        throw new SyntaxError(
-          `A frame without its length may have up to ${mostBytes} bytes`,
-        );
-      } else {
-        // zarrita's decoder has no limit but the content size in the header.
-        const sized = contentSize === undefined && rest !== undefined
-          ? withContentSize(encoded, frame, Math.max(rest, 0))
-          : bytes;
-        decoded = await (await this.#loadedPeer()).decode(sized);
-      }
-    } catch (cause) {
-      const { message, code } = cause as Error & { code?: string };
-      if (code === "ERR_BUFFER_TOO_LARGE" && contentSize === undefined) {
-        throw tooLong(encoded, this.#length, "zstd", cause);
-      }
-      throw damaged(encoded, `is not decoded by zstd: ${message}`, cause);
+    if (native?.zstdDecompressSync) {
+      const reused = reusesMemory && contentSize !== undefined
+        ? decodeAgain(native, bytes, contentSize)
+        : undefined;
+      return reused ?? ownBytes(native.zstdDecompressSync(bytes, {
+        chunkSize: pieceSize(contentSize ?? rest),
+        maxOutputLength: outputLimit(most),
+      }));
     }
-    if (contentSize === undefined || decoded.length === contentSize) {
-      return decoded;
+    if (
+      contentSize === undefined && rest === undefined &&
+      mostBytes > limit + MOST_EXCESS
+    ) {
+      throw new SyntaxError(
+        `A frame without its length may have up to ${mostBytes} bytes`,
+      );
     }
-    throw damaged(
-      encoded,
-      `has a zstd frame at ${start} of ${decoded.length} bytes, where its header says ${contentSize}`,
-    );
-  }
-
-  #loadedPeer(): Promise<BytesCodec> {
-    return this.#peer ??= Promise.resolve(this.#loadPeer!()).then((entry) =>
-      (entry as ZstdEntry).fromConfig({ level: this.#configuration.level })
-    );
-  }
+    // zarrita's decoder has no limit but the content size in the header.
+    const sized = contentSize === undefined && rest !== undefined
+      ? withContentSize(encoded, frame, Math.max(rest, 0))
+      : bytes;
+    return await (await loadPeer()).decode(sized);
+  };
+  return {
+    async encode(bytes) {
+      if (!native?.zstdCompressSync) return (await loadPeer()).encode(bytes);
+      const { constants } = native;
+      const options = {
+        pledgedSrcSize: bytes.length, // So that the frame has its content size.
+        params: {
+          [constants.ZSTD_c_compressionLevel!]: level,
+          [constants.ZSTD_c_checksumFlag!]: checksum ? 1 : 0,
+        },
+        // To a frame that fills a piece, Deno adds an empty frame.
+        chunkSize: pieceSize(frameBound(bytes.length)),
+      };
+      return ownBytes(native.zstdCompressSync(bytes, options));
+    },
+    async decode(encoded) {
+      const frames = framesOf(encoded);
+      const known = frames.reduce(
+        (sum, { contentSize }) => sum + (contentSize ?? 0),
+        0,
+      );
+      let left = length.limit - known;
+      if (left < 0) throw new TooLong();
+      const unsized = frames.filter((frame) => frame.contentSize === undefined);
+      const rest = unsized.length === 1 && length.exact !== undefined
+        ? length.exact - known
+        : undefined;
+      const pieces: Uint8Array[] = [];
+      for (const frame of frames) {
+        const { start, contentSize } = frame;
+        const piece = await decodeFrame(encoded, frame, left, rest)
+          .catch((cause) => {
+            const isTooLong = cause.code === "ERR_BUFFER_TOO_LARGE" &&
+              contentSize === undefined;
+            if (isTooLong) throw new TooLong("", { cause });
+            throw new SyntaxError(cause.message, { cause });
+          });
+        if (contentSize === undefined) left -= piece.length;
+        else if (piece.length !== contentSize) {
+          throw damaged(
+            encoded,
+            `has a zstd frame at ${start} of ${piece.length} bytes, where its header says ${contentSize}`,
+          );
+        }
+        if (left < 0) throw new TooLong();
+        pieces.push(piece);
+      }
+      return pieces.length === 1 ? pieces[0]! : joinBytes(pieces);
+    },
+  };
 }
 
 /** A decoder of `node:zlib`, with members that `node:zlib` does not document. */

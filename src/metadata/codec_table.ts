@@ -70,7 +70,7 @@ export const CODECS: Readonly<Record<CodecKind, readonly KnownCodec[]>> = {
     },
     { name: "numcodecs.lzma" },
     { name: "numcodecs.shuffle", by: "shuffle", length: 0 },
-    { name: "crc32c", by: "crc32c", length: 4 },
+    { name: "crc32c", by: "checksum", length: 4 },
     { name: "numcodecs.crc32c", by: "checksum", length: 4 },
     { name: "numcodecs.crc32", by: "checksum", length: 4 },
     { name: "numcodecs.adler32", by: "checksum", length: 4 },

@@ -11,6 +11,13 @@ export function joinBytes(pieces: readonly Uint8Array[]): Uint8Array {
   return joined;
 }
 
+/** The 4 bytes of a number in little endian. */
+export function uint32(value: number): Uint8Array {
+  const bytes = new Uint8Array(4);
+  new DataView(bytes.buffer).setUint32(0, value, true);
+  return bytes;
+}
+
 /** Copies bytes. `slice` is not used, since some stores return a `Buffer` of Node, whose `slice` makes a view. */
 export function copyBytes(
   bytes: Uint8Array,

@@ -8,6 +8,7 @@ export {
   isSameList,
   joinBytes,
   ownBytes,
+  uint32,
 } from "./bytes.ts";
 export { halfToNumber, numberToHalf, roundHalfEven } from "./float16.ts";
 export {

@@ -2,12 +2,6 @@ import * as zarr from "zarrita";
 import { deflateEntry } from "../../src/codecs/deflate_codec.ts";
 import { zstdEntry } from "../../src/codecs/zstd_codec.ts";
 
-/** A codec from bytes to bytes. */
-export interface BytesCodec {
-  encode(bytes: Uint8Array): Promise<Uint8Array>;
-  decode(bytes: Uint8Array): Promise<Uint8Array>;
-}
-
 /** zarrita's own, which `registerCodecs` replaces in other test files. */
 export const loadPeer = zarr.registry.get("zstd")!;
 
@@ -22,16 +16,23 @@ export function compression(
   way: Way,
   length?: number,
   configuration: unknown = {},
-): BytesCodec {
+): {
+  encode(bytes: Uint8Array): Promise<Uint8Array>;
+  decode(bytes: Uint8Array): Promise<Uint8Array>;
+} {
   const native = way === "native" ? [] : [null];
   const entry = name === "zstd"
     ? zstdEntry(name, loadPeer, ...native)
     : deflateEntry(name, ...native);
-  return entry.fromConfig(configuration, {
+  const codec = entry.fromConfig(configuration, {
     dataType: "uint8",
     shape: [length ?? 0],
     codecs: length === undefined ? [] : [{ name: "bytes" }, { name }],
   });
+  return {
+    encode: async (bytes) => await codec.encode(bytes),
+    decode: async (bytes) => await codec.decode(bytes),
+  };
 }
 
 /** The compressions that all tests are made with. */

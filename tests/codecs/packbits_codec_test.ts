@@ -1,9 +1,4 @@
-import {
-  assertEquals,
-  assertInstanceOf,
-  assertStringIncludes,
-  assertThrows,
-} from "@std/assert";
+import { assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
 import { DamageError, MetadataError } from "../../mod.ts";
 import { noteKey } from "../../src/codecs/codec.ts";
 import { elementKind, type Elements } from "./element_kinds.ts";
@@ -64,70 +59,36 @@ Deno.test("packbits packs bool from the lowest bit on", () => {
   assertEquals(Array.from(codec.encode(chunk)), [6, 0b0100_1001, 0b10]);
 });
 
-const REFUSED: readonly [configuration: unknown, path: string][] = [
+const REFUSED: readonly [
+  configuration: unknown,
+  path: string,
+  dataType?: string,
+][] = [
   [{ padding_encoding: "start_byte" }, "/configuration/padding_encoding"],
   [{ padding_encoding: null }, "/configuration/padding_encoding"],
   [{ first_bit: -1 }, "/configuration/first_bit"],
   [{ first_bit: 1.5 }, "/configuration/first_bit"],
   [{ first_bit: "1" }, "/configuration/first_bit"],
   [{ first_bit: 16 }, "/configuration/first_bit"],
-  [{ last_bit: -1 }, "/configuration/last_bit"],
   [{ last_bit: 1e300 }, "/configuration/last_bit"],
   [{ first_bit: 3, last_bit: 16 }, "/configuration/last_bit"],
   [{ first_bit: 3, last_bit: 2 }, "/configuration/last_bit"],
+  [{ last_bit: 1 }, "/configuration/last_bit", "bool"],
+  [{ first_bit: 64 }, "/configuration/first_bit", "float64"],
   [{ start_bit: 0 }, "/configuration/start_bit"],
   [null, "/configuration"],
-  [[], "/configuration"],
-  ["none", "/configuration"],
+  [{}, "", "string"],
+  [{}, "", "int4"],
+  [{}, "", "toString"],
 ];
 
-Deno.test("packbits rejects other configurations", () => {
-  for (const [configuration, path] of REFUSED) {
+Deno.test("packbits refuses other configurations and data types", () => {
+  for (const [configuration, path, dataType = "int16"] of REFUSED) {
     const error = assertThrows(
-      () => packbits("int16", [1], configuration),
+      () => packbits(dataType, [1], configuration),
       MetadataError,
     );
     assertEquals(error.path, path);
-  }
-});
-
-Deno.test("packbits accepts the first and last bit of each data type, and none beyond", () => {
-  for (
-    const [dataType, last] of Object.entries({ bool: 0, uint8: 7, float64: 63 })
-  ) {
-    packbits(dataType, [1], { first_bit: last, last_bit: last });
-    for (const place of ["first_bit", "last_bit"]) {
-      const error = assertThrows(
-        () => packbits(dataType, [1], { [place]: last + 1 }),
-        MetadataError,
-        `from 0 to ${last}, found ${last + 1}`,
-      );
-      assertEquals(error.path, `/configuration/${place}`);
-    }
-  }
-});
-
-Deno.test("packbits needs no configuration", () => {
-  const chunk = chunkOf(new Uint8Array([5, 6]), [2]);
-  assertEquals(packbits("uint8", [2]).encode(chunk), new Uint8Array([5, 6]));
-});
-
-Deno.test("packbits rejects data types that are neither numbers nor bool", () => {
-  for (
-    const dataType of [
-      "string",
-      "v2:object",
-      "v2:U4",
-      "v2:S3",
-      "int4",
-      "toString",
-    ]
-  ) {
-    const error = assertThrows(
-      () => packbits(dataType, [1]),
-      MetadataError,
-    );
-    assertEquals(error.path, "");
   }
 });
 
@@ -172,17 +133,10 @@ for (const padding of PADDINGS) {
         assertEquals(codec.decode(changed).data, new Uint8Array([1, 2, 3]));
         continue;
       }
-      const { message } = assertThrows(
+      assertThrows(
         () => codec.decode(changed),
         DamageError,
-      );
-      assertStringIncludes(
-        message,
-        'The chunk at "/a/c/1" has the padding bits',
-      );
-      assertStringIncludes(
-        message,
-        `0b${(1 << (bit - 1)).toString(2).padStart(7, "0")},`,
+        'The chunk at "/a/c/1" has padding bits other than 0',
       );
     }
   });
@@ -222,17 +176,11 @@ Deno.test("packbits rejects to encode chunks that do not fit", () => {
   for (const misfit of MISFITS) {
     assertThrows(() => codec.encode({ ...CHUNK, ...misfit }), RangeError);
   }
-});
-
-Deno.test("packbits rejects to encode elements of another length", () => {
-  const codec = packbits("uint16", [3]);
-  for (const data of [new Uint8Array(6), new Float64Array(3)]) {
-    assertThrows(
-      () => codec.encode(chunkOf(data, [3])),
-      TypeError,
-      `Expected elements of 2 bytes in the chunk, found ${data.BYTES_PER_ELEMENT}`,
-    );
-  }
+  assertThrows(
+    () => codec.encode(chunkOf(new Uint8Array(6), [2, 3])),
+    TypeError,
+    "Expected elements of 2 bytes in the chunk, found 1",
+  );
 });
 
 interface Vector {
@@ -257,17 +205,6 @@ const VECTORS: readonly Vector[] = [
     decoded: "010101000100010000010000010001",
   },
   {
-    dataType: "int8",
-    configuration: {
-      padding_encoding: "first_byte",
-      first_bit: 2,
-      last_bit: 6,
-    },
-    elements: "83bc45fee9ee0403a79be118544441",
-    encoded: "05e0c5af7700c960532304",
-    decoded: "003cc4fce8ec04002418e018d4c4c0",
-  },
-  {
     dataType: "int16",
     configuration: { padding_encoding: "none", first_bit: 0, last_bit: 8 },
     elements: "12dbe8f5331dd9917f01e64710dd3c25f4d21690a049453135550ec0193a",
@@ -275,56 +212,11 @@ const VECTORS: readonly Vector[] = [
     decoded: "12ffe8ff33ffd9ff7fffe6ff10ff3cfff4001600a0ff45ff35ff0e001900",
   },
   {
-    dataType: "uint8",
-    configuration: {
-      padding_encoding: "first_byte",
-      first_bit: 5,
-      last_bit: 7,
-    },
-    elements: "9a8abba2748e833393bb8cbd49e7ad",
-    encoded: "03643b322cab17",
-    decoded: "8080a0a06080802080a080a040e0a0",
-  },
-  {
-    dataType: "uint16",
-    configuration: {
-      padding_encoding: "last_byte",
-      first_bit: 4,
-      last_bit: 14,
-    },
-    elements: "15881df46c635d92060e5494c2b321868a4ca9a59d253cc85057d952bc4c",
-    encoded: "8108ba8d4b028ea2f04c0cc8d452960659d7962e1303",
-    decoded: "1008107460635012000e5014c0332006804ca025902530485057d052b04c",
-  },
-  {
-    dataType: "uint32",
-    configuration: { padding_encoding: "none", first_bit: 0, last_bit: 16 },
-    elements:
-      "b20ab879d7b00bda55b3b721bc2cf557271e00f94e5d4c32efe91db2efb41236d6e1fc20c979d3284d96dfe7a6e0fcfaff60641aed3f53b5fe83b817",
-    encoded: "b20aae6157cde66579e2c1a9cb7bfa775ad6e192f336593605f70fa6fda7ff20",
-    decoded:
-      "b20a0000d7b0010055b30100bc2c0100271e00004e5d0000efe90100efb40000d6e10000c97901004d960100a6e00000ff600000ed3f0100fe830000",
-  },
-  {
     dataType: "float16",
     configuration: { padding_encoding: "none", first_bit: 13, last_bit: 15 },
     elements: "bc09ff6f6384cb8535c5ef9c93094b9d86343f69094952fd624e447daa95",
     encoded: "18698299ae11",
     decoded: "000000600080008000c000800000008000200060004000e0004000600080",
-  },
-  {
-    dataType: "float32",
-    configuration: {
-      padding_encoding: "last_byte",
-      first_bit: 3,
-      last_bit: 31,
-    },
-    elements:
-      "56731dc6d7776e3024121b9482ed0c171fe6e521e5e87876c175dfb29d97093c1b73a22b7beaf0cc1b767499380937d136896d164ae5fdf1f893b3ce",
-    encoded:
-      "6aaec358dfb9c110890d4ad8ce7031cccb43383a9e1daefb969d97093c634e74e5a9c3330f3bbacc9370136d12db2c52797ffc9f9c750605",
-    decoded:
-      "50731dc6d0776e3020121b9480ed0c1718e6e521e0e87876c075dfb29897093c1873a22b78eaf0cc18767499380937d130896d1648e5fdf1f893b3ce",
   },
 ];
 

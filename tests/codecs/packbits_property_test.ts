@@ -3,15 +3,8 @@ import fc from "fast-check";
 import * as zarr from "zarrita";
 import { elementBytes } from "../../src/codecs/element_bytes.ts";
 import { runs } from "../support/runs.ts";
-import { ELEMENT_KINDS } from "./element_kinds.ts";
 import { oracleEncode, oracleKept } from "./packbits_oracle.ts";
-import {
-  anyCase,
-  chunkOf,
-  packbits,
-  PADDINGS,
-  strides,
-} from "./packbits_support.ts";
+import { anyCase, chunkOf, packbits, strides } from "./packbits_support.ts";
 
 Deno.test("packbits agrees with the oracle for any kind, shape and configuration", () => {
   fc.assert(
@@ -22,10 +15,6 @@ Deno.test("packbits agrees with the oracle for any kind, shape and configuration
       assertEquals(
         Array.from(encoded),
         oracleEncode(patterns, kind, configuration),
-      );
-      assertEquals(
-        codec.computeEncodedSize(chunk.data.byteLength),
-        encoded.length,
       );
       assertEquals(kind.patternsOf(chunk.data), patterns, "kept as it was");
       const decoded = codec.decode(encoded);
@@ -45,33 +34,6 @@ Deno.test("packbits agrees with the oracle for any kind, shape and configuration
     { numRuns: runs(1500) },
   );
 });
-
-for (const kind of ELEMENT_KINDS.filter(({ bits }) => bits <= 16)) {
-  Deno.test(`packbits packs ${kind.dataType} by each first_bit and last_bit like the oracle`, () => {
-    const most = (1n << BigInt(kind.bits)) - 1n;
-    const patterns = [0n, 1n, most, most >> 1n, 0xa53cn & most, 0x5ac3n & most]
-      .concat(most - 1n);
-    const data = kind.of(patterns);
-    let count = 0;
-    for (let first_bit = 0; first_bit < kind.bits; first_bit++) {
-      for (let last_bit = first_bit; last_bit < kind.bits; last_bit++) {
-        for (const padding_encoding of PADDINGS) {
-          const configuration = { padding_encoding, first_bit, last_bit };
-          const codec = packbits(kind.dataType, [7], configuration);
-          const encoded = codec.encode(chunkOf(data, [7]));
-          const expected = oracleEncode(patterns, kind, configuration);
-          assertEquals(Array.from(encoded), expected);
-          assertEquals(
-            kind.patternsOf(codec.decode(encoded).data),
-            oracleKept(patterns, kind, configuration),
-          );
-          count++;
-        }
-      }
-    }
-    assertEquals(count, PADDINGS.length * kind.bits * (kind.bits + 1) / 2);
-  });
-}
 
 Deno.test("packbits encodes elements by their strides", () => {
   const memory = fc

@@ -18,7 +18,6 @@ export interface Codec {
   readonly kind: string;
   encode(chunk: Chunk): Uint8Array;
   decode(bytes: Uint8Array): Chunk;
-  computeEncodedSize(decodedSize: number): number;
 }
 
 export const PADDINGS = ["none", "first_byte", "last_byte"] as const;

@@ -2,14 +2,15 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { runs } from "../support/runs.ts";
 import { randomNumbers } from "../zarrita/elements.ts";
-import { type ZstdCodec, zstdEntry } from "../../src/codecs/zstd_codec.ts";
+import type { BytesCodec } from "../../src/codecs/codec.ts";
+import { zstdEntry } from "../../src/codecs/zstd_codec.ts";
 
 const SHAPE = [3000];
 
 function codec(
   reusesMemory: boolean,
   configuration: object = { level: 1, checksum: true },
-): ZstdCodec {
+): BytesCodec {
   const metadata = {
     dataType: "uint8",
     shape: SHAPE,
@@ -22,7 +23,7 @@ function codec(
 
 /** What a codec makes of a frame: the bytes, or its error. */
 async function outcome(
-  codec: ZstdCodec,
+  codec: BytesCodec,
   frame: Uint8Array,
 ): Promise<{ bytes?: Uint8Array; message?: string }> {
   try {
