@@ -8,6 +8,7 @@ import { DamageError } from "../errors/mod.ts";
 import { checkMembers, checkOneOf, refuse } from "../metadata/mod.ts";
 import { roundHalfEven } from "../runtime/mod.ts";
 import {
+  bigintToNumber,
   checkNumberType,
   type NumberType,
   readValues,
@@ -46,9 +47,7 @@ export function parseScaleOffset(
       "/configuration/scale",
     );
   }
-  const [encode, decode] = isWide(type)
-    ? scaleBigints(offset as bigint, scale as bigint, type)
-    : type.startsWith("float")
+  const [encode, decode] = type.startsWith("float")
     ? scaleFloats(offset as number, scale as number, type)
     : scaleIntegers(offset as number, scale as number, type);
   return elementFilter(type, type, encode, decode);
@@ -68,12 +67,13 @@ function scaleFloats(
   ];
 }
 
+/** Scales integers, those of 64 bits too: bigints have the same operators. */
 function scaleIntegers(
   offset: number,
   scale: number,
   type: NumberType,
 ): [Convert, Convert] {
-  const [least, most] = rangeOf(type).map(Number) as [number, number];
+  const [least, most] = rangeOf(type);
   const check = (value: number) => {
     if (least <= value && value <= most) return value;
     throw new UnfitError(`${value} is no ${type}`);
@@ -81,26 +81,7 @@ function scaleIntegers(
   return [
     (x: number) => check(check(x - offset) * scale),
     (x: number) => {
-      if (x % scale === 0) return check(x / scale + offset);
-      throw new UnfitError(`${x} is no multiple of the scale, ${scale}`);
-    },
-  ];
-}
-
-function scaleBigints(
-  offset: bigint,
-  scale: bigint,
-  type: NumberType,
-): [Convert, Convert] {
-  const [least, most] = rangeOf(type);
-  const check = (value: bigint) => {
-    if (least <= value && value <= most) return value;
-    throw new UnfitError(`${value} is no ${type}`);
-  };
-  return [
-    (x: bigint) => check(check(x - offset) * scale),
-    (x: bigint) => {
-      if (x % scale === 0n) return check(x / scale + offset);
+      if (Number(x % scale) === 0) return check(x / scale + offset);
       throw new UnfitError(`${x} is no multiple of the scale, ${scale}`);
     },
   ];
@@ -217,20 +198,18 @@ function converter(
   if (to.startsWith("float")) {
     const round = rounderTo(to as "float32");
     return (value: Scalar) => {
-      const rounded = typeof value === "bigint" ? Number(value) : round(value);
-      const isExact = typeof value === "bigint"
-        ? BigInt(rounded) === value && round(rounded) === rounded
-        : rounded === value || Number.isNaN(value);
-      if (isExact) return rounded;
+      // Integers of 64 bits are rounded once.
+      const isBig = typeof value === "bigint";
+      const nearest = round(isBig ? bigintToNumber(value, to) : value);
+      const isExact = isBig
+        ? Number.isFinite(nearest) && BigInt(nearest) === value
+        : nearest === value || Number.isNaN(value);
+      if (isExact) return nearest;
       if (rounding !== "nearest-even") {
         throw new UnfitError(
           `${value} is no ${to}, and floats are rounded to nearest-even alone`,
         );
       }
-      // Integers of 64 bits are rounded once.
-      const nearest = typeof value === "bigint"
-        ? nearestFloat(value, to)
-        : rounded;
       if (Math.abs(nearest) !== Infinity || outOfRange === "clamp") {
         return nearest;
       }
@@ -260,20 +239,6 @@ function converter(
     }
     return isBig ? BigInt(whole) : Number(whole);
   };
-}
-
-/** The nearest float of an integer of 64 bits. */
-function nearestFloat(value: bigint, to: NumberType): number {
-  const [nearest] = readValues(
-    writeValues(BigInt64Array.of(value), to),
-    to,
-  ) as Float64Array;
-  if (value < 2n ** 63n) return nearest!;
-  const [unsigned] = readValues(
-    writeValues(BigUint64Array.of(value), to),
-    to,
-  ) as Float64Array;
-  return unsigned!;
 }
 
 function roundTo(value: number, rounding: Rounding): number {

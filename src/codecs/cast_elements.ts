@@ -67,16 +67,6 @@ const ARRAYS = {
   float64: Float64Array,
 } as const;
 
-/** Views bytes as integers of at most 32 bits; `undefined` for other data types. */
-export function smallIntegers(
-  { buffer }: Uint8Array,
-  type: NumberType,
-): Int32Array | undefined {
-  if (type.startsWith("float") || type.endsWith("64")) return undefined;
-  // Of the arrays, only the common members are used.
-  return new ARRAYS[type as "int32"](buffer as ArrayBuffer);
-}
-
 /** Missing in Node 20. */
 const { Float16Array: Halves } = globalThis as {
   Float16Array?: new (
@@ -169,7 +159,7 @@ function toBigint(value: number, to: "int64" | "uint64"): bigint {
 }
 
 /** The nearest number of a float type, which is rounded to once. */
-function bigintToNumber(value: bigint, to: NumberType): number {
+export function bigintToNumber(value: bigint, to: NumberType): number {
   const number = Number(value);
   if (to === "float64" || Math.abs(number) <= 2 ** 53) return number;
   // The last bits decide about ties alone, so that one of them stands for all.

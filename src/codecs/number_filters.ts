@@ -16,7 +16,6 @@ import {
   readValues,
   rounderTo,
   sizeOfType,
-  smallIntegers,
   type Values,
   writeValues,
 } from "./cast_elements.ts";
@@ -29,6 +28,11 @@ import {
   parseCodecConfiguration,
 } from "./codec.ts";
 import { type Filter, filterCodec, type ParseFilter } from "./filter_codec.ts";
+import {
+  differences,
+  parseFloatpred,
+  parseImagecodecsDelta,
+} from "./predictor_codecs.ts";
 import { fromNumpy, packedShape } from "./stored_form.ts";
 
 /**
@@ -58,6 +62,8 @@ const PARSERS: Readonly<Record<string, ParseFilter>> = {
   "numcodecs.quantize": parseQuantize,
   "numcodecs.astype": parseAsType,
   "numcodecs.packbits": parsePackBits,
+  imagecodecs_delta: parseImagecodecsDelta,
+  imagecodecs_floatpred: parseFloatpred,
   cast_value: parseCastValue,
   scale_offset: parseScaleOffset,
 };
@@ -108,54 +114,46 @@ function checkNumber(name: string, member: string, value: unknown): number {
   );
 }
 
-/** `numcodecs.delta`: differences of elements that follow each other in memory. */
-function parseDelta(
+/** The data types of decoded and of encoded elements, and further members of the configuration. */
+function parseTypes<N extends string>(
   name: string,
+  names: readonly N[],
   configuration: unknown,
   { dataType }: ChunkMetadata,
-): Filter {
-  const members = parseCodecConfiguration(
+) {
+  const members = parseCodecConfiguration<N | "dtype" | "astype">(
     name,
-    ["dtype", "astype"],
+    [...names, "dtype", "astype"],
     configuration,
   );
   const type = checkDecoded(name, "dtype", members.dtype, dataType);
   const stored = checkType(name, "astype", members.astype, type);
+  return { members, type, stored };
+}
+
+/** `numcodecs.delta`: differences of elements that follow each other in memory. */
+function parseDelta(
+  name: string,
+  configuration: unknown,
+  metadata: ChunkMetadata,
+): Filter {
+  const { type, stored } = parseTypes(name, [], configuration, metadata);
   const isSame = stored === type;
+  if (isSame && !type.startsWith("float")) {
+    const count = metadata.shape.reduce((product, n) => product * n, 1);
+    return differences({ size: sizeOfType(type), count, distance: 1 }, type);
+  }
   return {
     stored,
     encode(bytes) {
-      const own = bytes.slice();
-      const integers = isSame ? smallIntegers(own, type) : undefined;
-      if (integers !== undefined) {
-        for (let i = integers.length - 1; i > 0; i--) {
-          integers[i]! -= integers[i - 1]!;
-        }
-        return own;
-      }
       const values = readValues(bytes, type);
-      if (values instanceof Float64Array) {
-        for (let i = values.length - 1; i > 0; i--) {
-          values[i]! -= values[i - 1]!;
-        }
-      } else {
-        for (let i = values.length - 1; i > 0; i--) {
-          values[i]! -= values[i - 1]!;
-        }
+      for (let i = values.length - 1; i > 0; i--) {
+        (values[i] as number) -= values[i - 1] as number;
       }
       // Differences are of the type of the elements before they are cast.
       return writeValues(isSame ? values : castValues(values, type), stored);
     },
     decode(bytes) {
-      const own = bytes.slice();
-      const integers = isSame ? smallIntegers(own, type) : undefined;
-      if (integers !== undefined) {
-        let sum = 0;
-        for (let i = 0; i < integers.length; i++) {
-          integers[i] = sum = sum + integers[i]! | 0;
-        }
-        return own;
-      }
       const values = castValues(readValues(bytes, stored), type);
       return writeValues(sumUp(values, type), type);
     },
@@ -164,26 +162,17 @@ function parseDelta(
 
 /** Sums values up in place, in the arithmetic of a data type. */
 function sumUp(values: Values, type: NumberType): Values {
-  if (!(values instanceof Float64Array)) {
-    for (let i = 1; i < values.length; i++) values[i]! += values[i - 1]!;
-  } else if (type === "float64") {
-    for (let i = 1; i < values.length; i++) values[i]! += values[i - 1]!;
-  } else if (type === "float32") {
-    let sum = -0;
-    for (let i = 0; i < values.length; i++) {
-      values[i] = sum = Math.fround(sum + values[i]!);
-    }
-  } else if (type === "float16") {
-    const round = rounderTo(type);
-    for (let i = 1; i < values.length; i++) {
-      values[i] = round(values[i]! + values[i - 1]!);
-    }
-  } else {
-    // Sums of 32 bits end with the bits of those of the data type.
-    let sum = 0;
-    for (let i = 0; i < values.length; i++) {
-      values[i] = sum = sum + values[i]! | 0;
-    }
+  const isSmall = !/64$/.test(type) && !type.startsWith("float");
+  // Sums of 32 bits end with the bits of those of a smaller integer.
+  const round = isSmall
+    ? (sum: number) => sum | 0
+    : type === "float16" || type === "float32"
+    ? rounderTo(type)
+    : (sum: number) => sum;
+  for (let i = 1; i < values.length; i++) {
+    (values[i] as number) = round(
+      (values[i] as number) + (values[i - 1] as number),
+    );
   }
   return values;
 }
@@ -192,15 +181,14 @@ function sumUp(values: Values, type: NumberType): Values {
 function parseFixedScaleOffset(
   name: string,
   configuration: unknown,
-  { dataType }: ChunkMetadata,
+  metadata: ChunkMetadata,
 ): Filter {
-  const members = parseCodecConfiguration(
+  const { members, type, stored } = parseTypes(
     name,
-    ["offset", "scale", "dtype", "astype"],
+    ["offset", "scale"],
     configuration,
+    metadata,
   );
-  const type = checkDecoded(name, "dtype", members.dtype, dataType);
-  const stored = checkType(name, "astype", members.astype, type);
   const offset = checkNumber(name, "offset", members.offset);
   const scale = checkNumber(name, "scale", members.scale);
   return {
@@ -250,15 +238,14 @@ function changeFloats(
 function parseQuantize(
   name: string,
   configuration: unknown,
-  { dataType }: ChunkMetadata,
+  metadata: ChunkMetadata,
 ): Filter {
-  const members = parseCodecConfiguration(
+  const { members, type, stored } = parseTypes(
     name,
-    ["digits", "dtype", "astype"],
+    ["digits"],
     configuration,
+    metadata,
   );
-  const type = checkDecoded(name, "dtype", members.dtype, dataType);
-  const stored = checkType(name, "astype", members.astype, type);
   for (const [member, each] of [["dtype", type], ["astype", stored]] as const) {
     if (each.startsWith("float")) continue;
     refuse(

@@ -3,60 +3,60 @@
  * the Python package imagecodecs.
  * Source: https://github.com/cgohlke/imagecodecs, `imagecodecs/zarr.py`
  */
-import { DamageError, describe, MetadataError } from "../errors/mod.ts";
+import { describe, MetadataError } from "../errors/mod.ts";
 import { isWhole, refuse } from "../metadata/mod.ts";
-import { copyBytes } from "../runtime/mod.ts";
-import {
-  type Chunk,
-  type ChunkMetadata,
-  type CodecEntry,
-  parseCodecConfiguration,
-} from "./codec.ts";
-import {
-  checkAxis,
-  denseStrides,
-  elementBytes,
-  numberSize,
-  rowOf,
-  storedShape,
-} from "./element_bytes.ts";
+import { type ChunkMetadata, parseCodecConfiguration } from "./codec.ts";
+import { checkAxis, numberSize, rowOf, storedShape } from "./element_bytes.ts";
+import type { Filter } from "./filter_codec.ts";
 
 /** `imagecodecs_delta`: differences along an axis, as in predictor 2 of TIFF. */
-export const DELTA: CodecEntry = {
-  fromConfig(configuration, metadata) {
-    const name = "imagecodecs_delta";
-    const rows = parseRows(name, configuration, metadata);
-    return arrayCodec(rows, {
-      encode(bytes) {
-        subtractElements(bytes, rows);
-        return bytes;
-      },
-      decode(bytes) {
-        addElements(bytes, rows);
-        return bytes;
-      },
-    });
-  },
-};
+export function parseImagecodecsDelta(
+  name: string,
+  configuration: unknown,
+  metadata: ChunkMetadata,
+): Filter {
+  const rows = parseRows(name, configuration, metadata);
+  return differences(rows, metadata.dataType);
+}
+
+/** The filter that stores differences of elements as unsigned integers, which wrap around. */
+export function differences(rows: Rows, dataType: string): Filter {
+  return {
+    stored: dataType,
+    encode(bytes) {
+      const own = bytes.slice();
+      subtractElements(own, rows);
+      return own;
+    },
+    decode(bytes) {
+      const own = bytes.slice();
+      addElements(own, rows);
+      return own;
+    },
+  };
+}
 
 /** `imagecodecs_floatpred`: predictor 3 of TIFF, along one of the last two axes. */
-export const FLOATPRED: CodecEntry = {
-  fromConfig(configuration, metadata) {
-    const name = "imagecodecs_floatpred";
-    const rows = parseRows(name, configuration, metadata);
-    if (rows.size === 1) {
-      throw new MetadataError(
-        `Expected elements of 2 bytes or more for ${name}, found ${
-          describe(metadata.dataType)
-        }`,
-      );
-    }
-    return arrayCodec(rows, {
-      encode: (bytes) => shuffleBytes(bytes, rows),
-      decode: (bytes) => unshuffleBytes(bytes, rows),
-    });
-  },
-};
+export function parseFloatpred(
+  name: string,
+  configuration: unknown,
+  metadata: ChunkMetadata,
+): Filter {
+  const rows = parseRows(name, configuration, metadata);
+  const { dataType } = metadata;
+  if (rows.size === 1) {
+    throw new MetadataError(
+      `Expected elements of 2 bytes or more for ${name}, found ${
+        describe(dataType)
+      }`,
+    );
+  }
+  return {
+    stored: dataType,
+    encode: (bytes) => shuffleBytes(bytes, rows),
+    decode: (bytes) => unshuffleBytes(bytes.slice(), rows),
+  };
+}
 
 /** The rows of a predictor: its `axis` is -1 by default, and its `dist` 1. */
 function parseRows(
@@ -90,49 +90,6 @@ function parseRows(
   }
   const distance = rowOf(shape, place + 1) * (dist as number);
   return { size, count: rowOf(shape, place), distance };
-}
-
-interface ArrayCoder {
-  readonly kind: "array_to_array";
-  encode(chunk: Chunk): Chunk;
-  decode(chunk: Chunk): Chunk;
-}
-
-/** @param coder Functions that may change the bytes they are given. */
-function arrayCodec(
-  rows: Rows,
-  coder: {
-    encode(b: Uint8Array): Uint8Array;
-    decode(b: Uint8Array): Uint8Array;
-  },
-): ArrayCoder {
-  const change = (chunk: Chunk, by: (bytes: Uint8Array) => Uint8Array) => {
-    const bytes = by(copyBytes(elementBytes(chunk, rows.size)));
-    const ElementArray = chunk.data.constructor as new (
-      buffer: ArrayBufferLike,
-    ) => Chunk["data"];
-    return {
-      data: new ElementArray(bytes.buffer),
-      shape: chunk.shape,
-      stride: denseStrides(chunk),
-    };
-  };
-  return {
-    kind: "array_to_array",
-    encode: (chunk) => change(chunk, coder.encode),
-    decode(chunk) {
-      const { data, shape } = chunk;
-      const count = shape.reduce((product, n) => product * n, 1);
-      if (data.byteLength < count * rows.size) {
-        throw new DamageError(
-          `The chunk has ${data.byteLength} bytes, where its ${count} elements take ${
-            count * rows.size
-          }`,
-        );
-      }
-      return change(chunk, coder.decode);
-    },
-  };
 }
 
 /** The rows of a chunk, which are the elements from an axis on, in memory order. */

@@ -212,10 +212,6 @@ const LOADERS: Readonly<Record<string, LoadCodec>> = {
     const { loadFilter } = await import("./number_filters.ts");
     return await loadFilter(name, bytes);
   },
-  async predictor(name) {
-    const { DELTA, FLOATPRED } = await import("./predictor_codecs.ts");
-    return name === "imagecodecs_delta" ? DELTA : FLOATPRED;
-  },
   async vlen(name) {
     return (await import("./vlen_codecs.ts")).vlenEntry(name);
   },

@@ -34,8 +34,8 @@ export const CODECS: Readonly<Record<CodecKind, readonly KnownCodec[]>> = {
     { name: "numcodecs.quantize", by: "filter", length: 0 },
     { name: "numcodecs.astype", by: "filter", length: 0 },
     { name: "numcodecs.packbits", by: "filter", length: 0 },
-    { name: "imagecodecs_delta", by: "predictor", length: 0 },
-    { name: "imagecodecs_floatpred", by: "predictor", length: 0 },
+    { name: "imagecodecs_delta", by: "filter", length: 0 },
+    { name: "imagecodecs_floatpred", by: "filter", length: 0 },
   ],
   array_to_bytes: [
     { name: "bytes", by: "zarrita", length: 0 },
