@@ -17,7 +17,7 @@ import {
 import type { ChunkKeyError } from "../errors/mod.ts";
 import type { StoreKey } from "../stores/mod.ts";
 import { type Arguments, UsageError } from "./command.ts";
-import { unitsText } from "./format.ts";
+import { compareNames, unitsText } from "./format.ts";
 import { assertPath } from "./open_store.ts";
 import { placeByColumns, type Places, readPlaces } from "./read_places.ts";
 
@@ -306,27 +306,6 @@ function commonFolder(folders: readonly string[]): string {
 
 function withEnd(folder: string): string {
   return folder.endsWith(sep) ? folder : folder + sep;
-}
-
-/** Compares names so that `day2` comes before `day10`. */
-export function compareNames(a: string, b: string): number {
-  const [ones, others] = [a, b].map((name) => name.split(/([0-9]+)/)) as [
-    string[],
-    string[],
-  ];
-  const place = ones.findIndex((text, i) => text !== others[i]);
-  const [one, other] = [ones[place], others[place]];
-  if (one === undefined || other === undefined) {
-    return ones.length - others.length;
-  }
-  const digits = [one, other].map((text) => text.replace(/^0+/, ""));
-  const [left, right] = digits as [string, string];
-  const isNumber = place % 2 === 1; // Texts and digits alternate.
-  if (isNumber && left.length !== right.length) {
-    return left.length - right.length;
-  }
-  if (isNumber && left !== right) return left < right ? -1 : 1;
-  return one < other ? -1 : 1;
 }
 
 /** The format of files, by their names. */

@@ -97,6 +97,30 @@ export function fieldsOf(array: InspectedArray): [string, string][] {
   );
 }
 
+/** A node or a folder between nodes, with those below it by name. */
+export interface Branch<T> {
+  node: T | undefined;
+  readonly branches: Map<string, Branch<T>>;
+}
+
+/** The tree of nodes, by their paths. */
+export function treeOf<T extends { readonly path: string }>(
+  nodes: readonly T[],
+): Branch<T> {
+  const root: Branch<T> = { node: undefined, branches: new Map() };
+  for (const node of nodes) {
+    let branch = root;
+    for (const name of node.path === "" ? [] : node.path.split("/")) {
+      const next = branch.branches.get(name) ??
+        { node: undefined, branches: new Map() };
+      branch.branches.set(name, next);
+      branch = next;
+    }
+    branch.node = node;
+  }
+  return root;
+}
+
 /** The number of stored chunks or shards, and their length; `undefined` if they were not counted. */
 export function storedText(
   { gridShape, innerChunkShape, stored }: InspectedArray,

@@ -2,6 +2,13 @@ import type { Io } from "./command.ts";
 
 const UNITS = ["B", "kB", "MB", "GB", "TB", "PB"];
 
+const { compare } = new Intl.Collator("en", { numeric: true });
+
+/** Compares names so that `day2` comes before `day10`. */
+export function compareNames(a: string, b: string): number {
+  return compare(a, b) || (a < b ? -1 : Number(a > b));
+}
+
 /** A number of bytes, such as `1.5 MB`. */
 export function bytesText(bytes: number): string {
   let unit = 0;
@@ -22,16 +29,6 @@ export function countText(count: number): string {
 /** A number of things, such as `1 file` or `2 files`. */
 export function unitsText(count: number, unit: string): string {
   return `${countText(count)} ${unit}${count === 1 ? "" : "s"}`;
-}
-
-/** How many of all chunks exist, such as `1 of 3 chunks exists, 2 are absent and read as the fill value`. */
-export function existing(count: number, all: number, unit: string): string {
-  const absent = all - count;
-  return `${countText(count)} of ${unitsText(all, unit)} ${
-    count === 1 ? "exists" : "exist"
-  }, ${countText(absent)} ${
-    absent === 1 ? "is absent and reads" : "are absent and read"
-  } as the fill value`;
 }
 
 /** Lengths along dimensions, such as `128 × 120`. */

@@ -2,7 +2,13 @@ import type { ZipDescription } from "../zip/mod.ts";
 import { inspect, type InspectedChunk, type Inspection } from "../jobs/mod.ts";
 import { coordinatesInShard } from "../shards/mod.ts";
 import { type Command, UsageError } from "./command.ts";
-import { drawNode, nameOf, storedText } from "./draw_array.ts";
+import {
+  type Branch,
+  drawNode,
+  nameOf,
+  storedText,
+  treeOf,
+} from "./draw_array.ts";
 import { bytesText, countText, shapeText } from "./format.ts";
 import { openSource } from "./open_source.ts";
 import { printJson } from "./outputs.ts";
@@ -167,26 +173,11 @@ function shade(length: number | undefined, most: number): string {
   return SHADES[Math.min(step, SHADES.length - 1)]!;
 }
 
-/** A node or a folder between nodes, with those below it by name. */
-interface Branch {
-  text: string;
-  readonly branches: Map<string, Branch>;
-}
-
 /** The lines of the nodes of a group: a tree, with a line for each node. */
 export function drawTree({ nodes }: Inspection, place: string): string[] {
-  const root: Branch = { text: "", branches: new Map() };
-  for (const node of nodes) {
-    let branch = root;
-    for (const name of node.path === "" ? [] : node.path.split("/")) {
-      const next = branch.branches.get(name) ??
-        { text: "", branches: new Map() };
-      branch.branches.set(name, next);
-      branch = next;
-    }
-    branch.text = textOf(node, node.path === "" ? 3 : formatOf(nodes[0]!));
-  }
-  return [`${place}  ${root.text}`, ...linesBelow(root, "")];
+  const [root] = nodes as [InspectedNode];
+  const tree = treeOf(nodes);
+  return [`${place}  ${textOf(root, 3)}`, ...linesBelow(tree, formatOf(root))];
 }
 
 type InspectedNode = Inspection["nodes"][number];
@@ -215,10 +206,17 @@ function textOf(node: InspectedNode, above: 2 | 3): string {
   ].join("  ");
 }
 
-function linesBelow({ branches }: Branch, indent: string): string[] {
+function linesBelow(
+  { branches }: Branch<InspectedNode>,
+  above: 2 | 3,
+  indent = "",
+): string[] {
   const last = branches.size - 1;
-  return Array.from(branches).flatMap(([name, branch], i) => [
-    `${indent}${i === last ? "└──" : "├──"} ${name}  ${branch.text}`.trimEnd(),
-    ...linesBelow(branch, `${indent}${i === last ? "    " : "│   "}`),
-  ]);
+  return Array.from(branches).flatMap(([name, branch], i) => {
+    const text = branch.node ? `  ${textOf(branch.node, above)}` : "";
+    return [
+      `${indent}${i === last ? "└──" : "├──"} ${name}${text}`,
+      ...linesBelow(branch, above, `${indent}${i === last ? "    " : "│   "}`),
+    ];
+  });
 }

@@ -5,15 +5,13 @@ import {
   type Io,
   UsageError,
 } from "./command.ts";
-import { isInArchive, openSource } from "./open_source.ts";
-import { pathOf as localPath, stateOf } from "./open_store.ts";
+import { openSource } from "./open_source.ts";
+import { pathOf as localPath } from "./open_store.ts";
 import { IndexPages } from "./page/index_pages.ts";
 import { printJson } from "./outputs.ts";
 import { SOURCE_OPTIONS } from "./shared_options.ts";
 
 const DEFAULT_PORT = 8000;
-/** How many ports after one that is in use are tried for a suggestion. */
-const PORTS_TRIED = 100;
 /** How long answers that are under way may take after Ctrl-C, in milliseconds. */
 const GRACE = 2_000;
 /** The first and the longest time until connections are accepted again, in milliseconds. */
@@ -36,6 +34,7 @@ export const SERVE: Command = {
     "--inner-chunks":
       "serve sharded arrays as arrays of their inner chunks, for programs that do not read shards",
   },
+  exclusive: [["stored", "inner-chunks"]],
   examples: [
     "zarr-parts serve data.zarr",
     "zarr-parts serve https://example.com/data.zarr --port=8080 --inner-chunks",
@@ -43,7 +42,6 @@ export const SERVE: Command = {
   async run(args, io) {
     const [place] = args.operands as [string];
     const isQuiet = args.has("quiet");
-    if (!await isInArchive(place, io)) await assertFolder(place);
     const store = await openSource(place, io, {
       follow: true,
       followLinks: args.has("follow-links"),
@@ -63,14 +61,16 @@ export const SERVE: Command = {
       mount,
       onError,
     });
-    const line = args.has("json") ? jsonLine : textLine;
+    const isJson = args.has("json");
     const announce = printer(io);
     const print = isQuiet ? () => {} : announce;
     const server = new Server(args, io, async (request, { completed }) => {
       const start = performance.now();
       const response = await pages.answer(request) ?? await handler(request);
-      const log = (isComplete: boolean) =>
-        print(line({ request, response, start, isComplete }));
+      const log = (isComplete: boolean) => {
+        const access = accessOf(request, response, start, isComplete);
+        print(isJson ? JSON.stringify(access) : textOf(access));
+      };
       completed.then(() => log(true), () => log(false));
       return response;
     });
@@ -79,7 +79,7 @@ export const SERVE: Command = {
     const url = `http://${host}:${port}${mount}/`;
     // A signal may come as soon as the URL is printed.
     const stopped = stopSignal(io);
-    if (args.has("json")) printJson({ print: announce }, "serve", { url }, 0);
+    if (isJson) printJson({ print: announce }, "serve", { url }, 0);
     else print(`Serving ${place} at ${url}`);
     await stopped;
     await server.stop();
@@ -105,9 +105,6 @@ function printer(io: Io): (line: string) => void {
 }
 
 function formOf(args: Arguments): ServedForm {
-  if (args.has("stored") && args.has("inner-chunks")) {
-    throw new UsageError("Expected --stored or --inner-chunks, found both");
-  }
   return args.has("stored")
     ? "stored"
     : args.has("inner-chunks")
@@ -133,18 +130,6 @@ function titleOf(place: string): string {
   const path = /^[a-z]+:\/\//i.test(place) ? new URL(place).pathname : place;
   const names = path.split(/[/\\]/);
   return names.findLast((name) => name !== "" && name !== ".") ?? place;
-}
-
-/** Refuses a path that is not a folder, which a store would read as an empty folder. */
-async function assertFolder(place: string): Promise<void> {
-  const path = localPath(place);
-  const info = path === undefined ? undefined : await stateOf(path);
-  if (path === undefined || info?.isDirectory) return;
-  throw new UsageError(
-    `Expected a folder, a zip archive or a URL to serve, found ${
-      info === undefined ? "nothing" : "a file"
-    } at ${JSON.stringify(place)}`,
-  );
 }
 
 /** A server that goes on after the process had too many open files to accept a connection. */
@@ -240,30 +225,13 @@ function listenError(error: Error, hostname: string, port: number): Error {
       { cause: error },
     );
   }
-  const free = freePortAfter(port, hostname);
+  const free = Deno.listen({ port: 0, hostname });
+  free.close();
   return new UsageError(
-    `Port ${port} of ${hostname} is in use${
-      free === undefined ? "" : `; --port=${free} is free`
-    }`,
+    `Port ${port} of ${hostname} is in use; --port=${
+      (free.addr as Deno.NetAddr).port
+    } is free`,
   );
-}
-
-function freePortAfter(
-  port: number,
-  hostname: string,
-): number | undefined {
-  for (
-    let next = port + 1;
-    next <= Math.min(port + PORTS_TRIED, 65535);
-    next++
-  ) {
-    try {
-      Deno.listen({ port: next, hostname }).close();
-      return next;
-    } catch (error) {
-      if (!(error instanceof Deno.errors.AddrInUse)) throw error;
-    }
-  }
 }
 
 /** Waits for Ctrl-C, or for the signal by which services are stopped. */
@@ -280,50 +248,43 @@ async function stopSignal({ signal }: Io): Promise<void> {
 
 /** A request that was answered. */
 interface Access {
-  readonly request: Request;
-  readonly response: Response;
-  /** When the request came, by `performance.now`. */
-  readonly start: number;
+  readonly method: string;
+  readonly path: string;
+  readonly range?: string;
+  readonly status: number;
+  /** The length of the body. Answers to HEAD have none, whatever they announce. */
+  readonly bytes: number;
+  readonly milliseconds: number;
   /** Whether the client has taken the whole answer. */
   readonly isComplete: boolean;
 }
 
-/** The line about a request as text. */
-function textLine(
-  { request, response, start, isComplete }: Access,
-): string {
-  const { headers, method, url } = request;
+/** @param start When the request came, by `performance.now`. */
+function accessOf(
+  { headers, method, url }: Request,
+  response: Response,
+  start: number,
+  isComplete: boolean,
+): Access {
   const range = headers.get("range");
-  const milliseconds = (performance.now() - start).toFixed(1);
-  return [
+  const length = response.headers.get("content-length") ?? 0;
+  return {
     method,
-    new URL(url).pathname,
-    ...range === null ? [] : [range],
-    response.status,
-    `${bodyLength(request, response)} bytes`,
-    `${milliseconds} ms`,
-    ...isComplete ? [] : ["(not taken whole)"],
-  ].join(" ");
-}
-
-/** The line about a request as JSON. */
-function jsonLine(
-  { request, response, start, isComplete }: Access,
-): string {
-  const { headers, method, url } = request;
-  const range = headers.get("range");
-  return JSON.stringify({
-    method,
-    path: new URL(url).pathname,
+    path: pathOf(url),
     ...range !== null && { range },
     status: response.status,
-    bytes: bodyLength(request, response),
+    bytes: method === "HEAD" ? 0 : Number(length),
     milliseconds: Number((performance.now() - start).toFixed(1)),
     isComplete,
-  });
+  };
 }
 
-/** The length of the body of an answer. Answers to HEAD have none, whatever they announce. */
-function bodyLength({ method }: Request, { headers }: Response): number {
-  return method === "HEAD" ? 0 : Number(headers.get("content-length") ?? 0);
+/** The line about a request. */
+function textOf(
+  { method, path, range, status, bytes, milliseconds, isComplete }: Access,
+): string {
+  const end = isComplete ? "" : " (not taken whole)";
+  return `${method} ${path}${
+    range === undefined ? "" : ` ${range}`
+  } ${status} ${bytes} bytes ${milliseconds.toFixed(1)} ms${end}`;
 }

@@ -1,6 +1,6 @@
 import { type Verification, verify } from "../jobs/mod.ts";
 import type { Command } from "./command.ts";
-import { countText, existing, ProgressLine, unitsText } from "./format.ts";
+import { countText, ProgressLine, unitsText } from "./format.ts";
 import { openSource } from "./open_source.ts";
 import { withFlags } from "./error_output.ts";
 import { printJson } from "./outputs.ts";
@@ -103,9 +103,13 @@ function summaryOf(
     ? `, ${unitsText(otherValues, "other file")} not verified`
     : "";
   const unit = arrays > 0 && sharded === arrays ? "shard" : "chunk";
-  const lines = absentChunks === 0
-    ? []
-    : [existing(chunks, chunks + absentChunks, unit)];
+  const lines = absentChunks === 0 ? [] : [
+    `${countText(chunks)} of ${unitsText(chunks + absentChunks, unit)} ${
+      chunks === 1 ? "exists" : "exist"
+    }, ${countText(absentChunks)} ${
+      absentChunks === 1 ? "is absent and reads" : "are absent and read"
+    } as the fill value`,
+  ];
   return [
     ...lines,
     `${unitsText(chunks, "chunk")} verified${others}, ${found} found${

@@ -8,7 +8,6 @@ export {
   defaultPlaneOf,
   type ImageChannel,
   imagesOf,
-  labelsOf,
   type Multiscale,
   type MultiscaleLevel,
   multiscalesOf,
@@ -25,7 +24,12 @@ export {
   placeOf,
   rootIn,
 } from "./node_location.ts";
-export { type Node, readNodeDocument, readNodes } from "./read_nodes.ts";
+export {
+  listedPaths,
+  type Node,
+  readNodeDocument,
+  readNodes,
+} from "./read_nodes.ts";
 export { isSameDocument, writtenOut } from "./same_document.ts";
 export {
   ALL_NODES,

@@ -8,8 +8,8 @@
 import { isMembers, type Members } from "../metadata/mod.ts";
 import { resolvePath } from "./named_nodes.ts";
 
-/** The most lists of levels, levels, labels and channels that a page shows. */
-const [MOST_LISTS, MOST_LEVELS, MOST_LABELS, MOST_CHANNELS] = [8, 64, 200, 16];
+/** The most lists of levels, levels and channels that a page shows. */
+const [MOST_LISTS, MOST_LEVELS, MOST_CHANNELS] = [8, 64, 16];
 /** The most characters of a text that a page shows. */
 const LONGEST_TEXT = 200;
 
@@ -97,26 +97,24 @@ export function imagesOf(attributes: Members, group: string): Multiscale[] {
 
 /** The channels in the attributes of an image; empty if there are none. */
 export function channelsOf(attributes: Members): ImageChannel[] {
-  const owner = isMembers(attributes.ome) && isMembers(attributes.ome.omero)
-    ? attributes.ome
-    : attributes;
-  const { omero } = owner;
-  const list = isMembers(omero) ? listOf(omero.channels) : [];
-  const channels = list.slice(0, MOST_CHANNELS).map((channel, index) => {
-    const { label, color, window, active } = isMembers(channel) ? channel : {};
-    const isColor = typeof color === "string" && /^[\da-f]{6}$/i.test(color);
-    const { start, end } = isMembers(window) ? window : {};
-    const [low, high] = [numberIn(start), numberIn(end)];
-    return {
-      index,
-      label: textIn(label) ?? `channel ${index}`,
-      color: isColor ? `#${color.toLowerCase()}` : "#ffffff",
-      window: low !== undefined && high !== undefined && low < high
-        ? [low, high] as const
-        : undefined,
-      isActive: active !== false,
-    };
-  });
+  const channels = listOf(omeroOf(attributes).channels).slice(0, MOST_CHANNELS)
+    .map((channel, index) => {
+      const { label, color, window, active } = isMembers(channel)
+        ? channel
+        : {};
+      const isColor = typeof color === "string" && /^[\da-f]{6}$/i.test(color);
+      const { start, end } = isMembers(window) ? window : {};
+      const [low, high] = [numberIn(start), numberIn(end)];
+      return {
+        index,
+        label: textIn(label) ?? `channel ${index}`,
+        color: isColor ? `#${color.toLowerCase()}` : "#ffffff",
+        window: low !== undefined && high !== undefined && low < high
+          ? [low, high] as const
+          : undefined,
+        isActive: active !== false,
+      };
+    });
   return channels.some(({ isActive }) => isActive)
     ? channels
     : channels.map((channel) => ({ ...channel, isActive: true }));
@@ -124,10 +122,7 @@ export function channelsOf(attributes: Members): ImageChannel[] {
 
 /** The plane that an image is first shown at, as OME-Zarr has it in `omero`, by the name of the axis. */
 export function defaultPlaneOf(attributes: Members): Record<string, number> {
-  const owner = isMembers(attributes.ome) && isMembers(attributes.ome.omero)
-    ? attributes.ome
-    : attributes;
-  const { rdefs } = isMembers(owner.omero) ? owner.omero : {};
+  const { rdefs } = omeroOf(attributes);
   const { defaultZ, defaultT } = isMembers(rdefs) ? rdefs : {};
   const plane: Record<string, number> = {};
   for (const [name, value] of [["z", defaultZ], ["t", defaultT]] as const) {
@@ -138,14 +133,10 @@ export function defaultPlaneOf(attributes: Members): Record<string, number> {
   return plane;
 }
 
-/** The names of the labels in the attributes of a group of labels, as OME-Zarr has them. */
-export function labelsOf(attributes: Members): string[] {
-  const { labels } = isMembers(attributes.ome) &&
-      Array.isArray(attributes.ome.labels)
-    ? attributes.ome
-    : attributes;
-  return listOf(labels).flatMap((name) => textIn(name) ?? [])
-    .slice(0, MOST_LABELS);
+/** How OME-Zarr shows an image: in `ome` from 0.5 on. */
+function omeroOf({ ome, omero }: Members): Members {
+  const inOme = isMembers(ome) ? ome.omero : undefined;
+  return [inOme, omero].find(isMembers) ?? {};
 }
 
 /** The levels of OME-Zarr and ndpyramid. */

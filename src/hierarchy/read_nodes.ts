@@ -179,21 +179,50 @@ async function pathsBelow(
 ): Promise<string[] | undefined> {
   const { store, root } = place;
   if (typeof store.list === "function") {
-    const paths = new Set<string>();
-    const prefix = `${root}/` as StoreKey;
-    const documents = withoutV2
-      ? /\/zarr\.json$/
-      : /\/(?:zarr\.json|\.zarray|\.zgroup)$/;
-    for await (const key of store.list(prefix, options)) {
-      const end = documents.exec(key)?.index ?? 0;
-      if (end > prefix.length) paths.add(key.slice(prefix.length, end));
-    }
-    return [...paths].sort();
+    const prefix: StoreKey = `${root as StoreKey}/`;
+    const keys = store.list(prefix, options);
+    const { paths } = await listedPaths(keys, prefix, { withoutV2 });
+    return paths.filter((path) => path !== "");
   }
   if (isMembers(document) && isMembers(document.consolidated_metadata)) {
     return nodePaths(document).filter((path) => path !== "").sort();
   }
   return undefined;
+}
+
+/** Limits of {@linkcode listedPaths}. */
+interface ListingLimits {
+  /** The most keys that are listed, and the most nodes. Default: no limits. */
+  readonly keys?: number;
+  readonly nodes?: number;
+  /** Whether nodes of Zarr v2 are passed over. */
+  readonly withoutV2?: boolean;
+}
+
+/**
+ * Finds the nodes whose documents are listed.
+ *
+ * @param prefix The prefix of the keys, which ends with `/`.
+ * @returns The sorted paths below the prefix, and whether no limit has ended the listing.
+ */
+export async function listedPaths(
+  list: AsyncIterable<StoreKey>,
+  prefix: StoreKey,
+  { keys = Infinity, nodes = Infinity, withoutV2 = false }: ListingLimits,
+): Promise<{ paths: string[]; areAll: boolean }> {
+  const documents = withoutV2
+    ? /\/zarr\.json$/
+    : /\/(?:zarr\.json|\.zarray|\.zgroup)$/;
+  const paths = new Set<string>();
+  let count = 0;
+  let areAll = true;
+  for await (const key of list) {
+    const end = documents.exec(key)?.index;
+    if (end !== undefined) paths.add(key.slice(prefix.length, end));
+    areAll = ++count < keys && paths.size < nodes;
+    if (!areAll) break;
+  }
+  return { paths: [...paths].sort(), areAll };
 }
 
 /** How many documents are read at the same time. */

@@ -1,4 +1,5 @@
 /** The nodes of a store: those in a folder, and the consolidated metadata of its root. */
+import { listedPaths } from "../hierarchy/mod.ts";
 import {
   formatZarrJson,
   isGroupDocument,
@@ -20,8 +21,6 @@ const MOST_KEYS = 100_000;
 const MOST_NODES = 1000;
 /** The number of documents that are read at once. */
 const AT_ONCE = 16;
-
-const DOCUMENT = /^(.*)\/(?:zarr\.json|\.zarray|\.zgroup)$/s;
 
 /** Nodes by their paths below a folder, in order. */
 export interface FoundNodes {
@@ -48,16 +47,8 @@ export async function nodesIn(
     const paths = bytes ? nodePaths(parseZarrJson(bytes)) : [];
     return { paths, areAll: false };
   }
-  const paths = new Set<string>();
-  let areAll = true;
-  let keys = 0;
-  for await (const key of backend.list(folder, options)) {
-    const root = DOCUMENT.exec(key)?.[1];
-    if (root !== undefined) paths.add(root.slice(folder.length));
-    areAll = ++keys < MOST_KEYS && paths.size < MOST_NODES;
-    if (!areAll) break;
-  }
-  return { paths: [...paths].sort(), areAll };
+  const limits = { keys: MOST_KEYS, nodes: MOST_NODES };
+  return await listedPaths(backend.list(folder, options), folder, limits);
 }
 
 /**

@@ -11,11 +11,7 @@ import {
   type StoreKey,
 } from "../../mod.ts";
 import { MODULES } from "../../src/cli/page/assets.ts";
-import {
-  cellOf,
-  choosePictureAxes,
-  mapChunks,
-} from "../../src/cli/page/chunk_map.ts";
+import { choosePictureAxes, mapChunks } from "../../src/cli/page/chunk_map.ts";
 import { IndexPages } from "../../src/cli/page/index_pages.ts";
 import { encodeJson, V2_GROUP, v2Metadata } from "../support/documents.ts";
 import { runs } from "../support/runs.ts";
@@ -130,6 +126,7 @@ Deno.test("a page shows the nodes, the layout, the stored chunks and the parts o
     'href="http://host/mount/maps/elevation/zarr.json"',
     "40 × 60",
     "1 of 6 shards is stored.",
+    '<form class="choose"',
     "Shard 1, 2",
     "168 B in 2 objects, with 0 of 4 inner chunks of 10 × 10",
     "<code>c/1/2.shard</code>",
@@ -309,45 +306,6 @@ Deno.test("a page shows a Zarr v2 array, whether the store can list or not", asy
   assertEquals(text.includes("v2"), false);
 });
 
-Deno.test("a page lists the chunks of a cell of its map that stands for several", async () => {
-  const store = new MemoryStore();
-  const chunks = await createArrayChunks(
-    store,
-    "",
-    arrayMetadata({
-      shape: [12, 3, 2, 2],
-      dataType: "uint8",
-      chunkShape: [1, 1, 1, 1],
-      dimensionNames: ["time", null, "y", "x"],
-    }),
-  );
-  for (
-    const place of [[10, 0, 1, 1], [2, 1, 1, 1], [2, 0, 1, 1], [0, 0, 0, 1]]
-  ) {
-    await chunks.set(place, new Uint8Array(1));
-  }
-  const pages = new IndexPages(store, "data");
-  const linksOf = (text: string) =>
-    Array.from(text.matchAll(/href="\?chunk=([\d,]+)"( aria-current)?/g))
-      .map(([, chunk, current]) => chunk + (current ? "*" : ""));
-  const cases: [query: string, links: string[]][] = [
-    ["", ["0,0,0,1*"]],
-    ["?chunk=2,1,1,1", ["2,0,1,1", "2,1,1,1*", "10,0,1,1"]],
-    ["?chunk=2&chunk=1&chunk=1&chunk=1", ["2,0,1,1", "2,1,1,1*", "10,0,1,1"]],
-    ["?chunk=5,0,1,1", ["2,0,1,1", "2,1,1,1", "10,0,1,1"]],
-    ["?chunk=0,0,0,0", []],
-  ];
-  for (const [query, links] of cases) {
-    const text = await textOf(pages, `/${query}`);
-    assertEquals(linksOf(text), links, query);
-    assertMatch(text, /A cell stands for up to 36 chunks\./);
-    assertMatch(
-      text,
-      /<span>time<\/span>\s*<input type="number"\s+name="chunk"/,
-    );
-  }
-});
-
 Deno.test("files of pages are found or not, whatever their path, and never fail", async () => {
   const errors: unknown[] = [];
   const onError = (error: unknown) => errors.push(error);
@@ -496,12 +454,6 @@ Deno.test("mapChunks counts the stored chunks of each cell", async () => {
           return i < 0 ? 0 : a[i]! - b[i]!;
         });
         assertEquals(map.first, sorted[0]);
-        const cellIn = (each: readonly number[]) =>
-          cellOf(map, axes, each).join();
-        assertEquals(
-          map.cell,
-          sorted.filter((each) => cellIn(each) === cellIn(sorted[0]!)),
-        );
         assert(counts.every((count) => count <= map.most));
       },
     ),

@@ -19,9 +19,6 @@ import {
   type Html,
 } from "./drawings.ts";
 
-/** The most chunks of a cell that a page lists. */
-const MOST_LINKS = 200;
-
 /** The reason for which a chunk cannot be described. */
 export interface ChunkProblem {
   readonly coordinates: readonly number[];
@@ -159,34 +156,14 @@ function describeMap(
     : `${countText(stored)} of ${unitsText(all, unit)}`;
   return html`<p>${text} ${stored === 1 ? "is" : "are"} stored.</p>
   ${drawChunkMap(map, axes, shown, text)}
-  ${most > 1 ? describeCell(map, shown, unit) : ""}
+  ${
+    most > 1
+      ? html`<p class="muted">A cell stands for up to ${
+        unitsText(most, unit)
+      }.</p>`
+      : ""
+  }
   ${chooseChunk(array, shown, unit)}`;
-}
-
-/** Lists the stored chunks of the cell of a chunk. */
-function describeCell(
-  { most, cell, isCut }: ChunkMap,
-  shown: readonly number[] | undefined,
-  unit: string,
-): Html {
-  const first = cell.slice(0, MOST_LINKS);
-  const rest = cell.length - first.length;
-  return html`<p class="muted">A cell stands for up to ${
-    unitsText(most, unit)
-  }.</p>
-<details class="cell" ${cell.length > 1 ? raw("open") : ""}>
-<summary>${isCut ? "At least " : ""}${
-    unitsText(cell.length, unit)
-  } stored in the marked cell</summary>
-<ul>${
-    first.map((coordinates) =>
-      html`<li><a href="?chunk=${coordinates.join()}"${
-        coordinates.join() === shown?.join() ? raw(' aria-current="true"') : ""
-      }>${coordinates.join(", ")}</a></li>`
-    )
-  }</ul>
-${rest > 0 ? html`<p class="muted">and ${countText(rest)} more</p>` : ""}
-</details>`;
 }
 
 /** A form that goes to any chunk, for those who do not point at the map. */
@@ -331,14 +308,14 @@ export function groupSnippetsFor(
   array: string | undefined,
 ): Snippet[] {
   const text = JSON.stringify(url);
-  const name = JSON.stringify(array ?? "");
+  const name = array === undefined ? undefined : JSON.stringify(array);
   return [
     {
       program: "zarr-python",
       code: `import zarr
 
 group = zarr.open_group(${text}, mode="r")
-${array === undefined ? "print(dict(group.attrs))" : `print(group[${name}])`}`,
+print(group${name === undefined ? ".attrs" : `[${name}]`})`,
       note: "pip install zarr fsspec aiohttp requests",
     },
     {
@@ -347,12 +324,11 @@ ${array === undefined ? "print(dict(group.attrs))" : `print(group[${name}])`}`,
 
 const store = new zarr.FetchStore(${text});
 const group = await zarr.open(store, { kind: "group" });
-${
-        array === undefined
-          ? "console.log(group.attrs);"
-          : `const array = await zarr.open(group.resolve(${name}), { kind: "array" });
-console.log(array.shape, array.dtype);`
-      }`,
+console.log(${
+        name === undefined
+          ? "group.attrs"
+          : `await zarr.open(group.resolve(${name}), { kind: "array" })`
+      });`,
     },
   ];
 }

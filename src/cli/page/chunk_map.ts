@@ -1,8 +1,4 @@
-import {
-  type ArrayChunks,
-  ChunkList,
-  compareChunks,
-} from "../../arrays/mod.ts";
+import { type ArrayChunks, compareChunks } from "../../arrays/mod.ts";
 import type { StoreOptions } from "../../stores/mod.ts";
 
 /** The most cells of a map along a dimension. */
@@ -26,20 +22,13 @@ export interface ChunkMap {
   readonly isCut: boolean;
   /** The coordinates of the first stored chunk. */
   readonly first: readonly number[] | undefined;
-  /** The chunks of the cell of the chosen chunk. */
-  readonly cell: readonly (readonly number[])[];
 }
 
-/**
- * Lists the chunks of an array, and counts those of each cell of a map.
- *
- * @param chosen The coordinates of a chunk, the first stored one by default.
- */
+/** Lists the chunks of an array, and counts those of each cell of a map. */
 export async function mapChunks(
   chunks: ArrayChunks,
   axes: PictureAxes,
   options: StoreOptions,
-  chosen?: readonly number[],
 ): Promise<ChunkMap> {
   const { gridShape } = chunks;
   const height = lengthAlong(gridShape, axes.rows);
@@ -51,37 +40,23 @@ export async function mapChunks(
   const rows = Math.ceil(height / step[0]);
   const columns = Math.ceil(width / step[1]);
   const counts = new Uint32Array(rows * columns);
-  const stored = new ChunkList(gridShape.length);
-  const placeOf = (coordinates: readonly number[]) => {
-    const [row, column] = cellOf({ step }, axes, coordinates);
-    return row * columns + column;
-  };
+  let stored = 0;
+  let first: number[] | undefined;
   let isCut = false;
   for await (const coordinates of chunks.list(options)) {
-    stored.push(coordinates);
-    counts[placeOf(coordinates)]!++;
-    if (stored.count === MOST_CHUNKS) {
+    if (first === undefined || compareChunks(coordinates, first) < 0) {
+      first = coordinates;
+    }
+    const [row, column] = cellOf({ step }, axes, coordinates);
+    counts[row * columns + column]!++;
+    if (++stored === MOST_CHUNKS) {
       isCut = true;
       break;
     }
   }
   const slices = gridShape.reduce((a, b) => a * b, 1) / (height * width);
   const most = slices * Math.min(step[0], height) * Math.min(step[1], width);
-  const first = stored.first;
-  const place = placeOf(chosen ?? first ?? []);
-  const cell = [...stored].filter((each) => placeOf(each) === place)
-    .sort(compareChunks);
-  return {
-    rows,
-    columns,
-    step,
-    counts,
-    most,
-    stored: stored.count,
-    isCut,
-    first,
-    cell,
-  };
+  return { rows, columns, step, counts, most, stored, isCut, first };
 }
 
 /** The row and the column of the cell that stands for a chunk. */

@@ -11,14 +11,15 @@ import {
 } from "../../metadata/mod.ts";
 import { runConcurrently } from "../../runtime/mod.ts";
 import type { Store, StoreKey } from "../../stores/mod.ts";
-import { countText, shapeText } from "../format.ts";
+import { type Branch, treeOf } from "../draw_array.ts";
+import { compareNames, countText, shapeText } from "../format.ts";
+import { listedPaths } from "../../hierarchy/mod.ts";
 import type { Html } from "./drawings.ts";
 
 /** The most keys that are listed to find nodes. */
 const MOST_KEYS = 300_000;
 /** The most nodes that pages list. */
 const MOST_NODES = 1000;
-const DOCUMENT = "/zarr.json";
 /** The number of documents that are read at once. */
 const AT_ONCE = 16;
 
@@ -35,7 +36,7 @@ export interface Hierarchy {
   /** The nodes by path, without the folders between them. */
   readonly nodes: readonly TreeNode[];
   /** The reason for which nodes may be missing. */
-  readonly gap?: string;
+  readonly gap?: string | undefined;
 }
 
 /**
@@ -44,42 +45,32 @@ export interface Hierarchy {
  */
 export async function findNodes(store: Store): Promise<Hierarchy> {
   const { paths, gap } = typeof store.list === "function"
-    ? await listedPaths(store.list("/"))
+    ? await pathsOf(store.list("/"))
     : await consolidatedPaths(store);
-  paths.sort(byName);
-  const shown = paths.slice(0, MOST_NODES);
   const nodes = new Map<string, TreeNode>();
-  await runConcurrently(shown, AT_ONCE, async (path) => {
+  await runConcurrently(paths, AT_ONCE, async (path) => {
     const node = await readNode(store, path);
     if (node !== undefined) nodes.set(path, node);
   });
-  const reason = paths.length > shown.length
-    ? `only the first ${countText(MOST_NODES)} nodes are shown`
-    : gap;
   return {
-    nodes: shown.flatMap((path) => nodes.get(path) ?? []),
-    ...reason !== undefined && { gap: reason },
+    nodes: paths.sort(compareNames).flatMap((path) => nodes.get(path) ?? []),
+    gap,
   };
 }
 
 /** Where nodes may be. */
 interface FoundPaths {
   readonly paths: string[];
-  readonly gap?: string;
+  readonly gap?: string | undefined;
 }
 
-async function listedPaths(keys: AsyncIterable<StoreKey>): Promise<FoundPaths> {
-  const paths = new Set<string>();
-  let count = 0;
-  let gap: string | undefined;
-  for await (const key of keys) {
-    if (key.endsWith(DOCUMENT)) paths.add(key.slice(1, -DOCUMENT.length));
-    if (++count === MOST_KEYS) {
-      gap = `only the first ${countText(MOST_KEYS)} keys were listed`;
-      break;
-    }
-  }
-  return { paths: [...paths], ...gap && { gap } };
+async function pathsOf(keys: AsyncIterable<StoreKey>): Promise<FoundPaths> {
+  const limits = { keys: MOST_KEYS, nodes: MOST_NODES };
+  const { paths, areAll } = await listedPaths(keys, "/", limits);
+  const gap = `only the first ${
+    countText(MOST_NODES)
+  } nodes, or those of the first ${countText(MOST_KEYS)} keys, are shown`;
+  return { paths, gap: areAll ? undefined : gap };
 }
 
 async function consolidatedPaths(store: Store): Promise<FoundPaths> {
@@ -125,15 +116,6 @@ function isShape(value: unknown): value is number[] {
     value.every((length) => typeof length === "number");
 }
 
-/** Orders paths as people count: `c/2` before `c/10`. */
-const { compare: byName } = new Intl.Collator("en", { numeric: true });
-
-/** A node or a folder of nodes, with those below it by name. */
-interface Branch {
-  readonly node: TreeNode | undefined;
-  readonly branches: ReadonlyMap<string, Branch>;
-}
-
 /**
  * Draws the nodes of a store as nested lists of links.
  *
@@ -145,42 +127,20 @@ export function drawTree(
   current: string,
   root: string,
 ): Html {
-  const { branches } = growTree(nodes);
-  return html`${drawBranches(branches, "", current, root)}${
+  return html`${drawBranches(treeOf(nodes), "", current, root)}${
     gap && html`<p class="muted">Incomplete: ${gap}.</p>`
   }`;
 }
 
-function growTree(nodes: readonly TreeNode[]): Branch {
-  const root = { node: undefined, branches: new Map() } as Growing;
-  for (const node of nodes) {
-    let branch = root;
-    for (const name of node.path === "" ? [] : node.path.split("/")) {
-      let next = branch.branches.get(name);
-      if (next === undefined) {
-        next = { node: undefined, branches: new Map() };
-        branch.branches.set(name, next);
-      }
-      branch = next;
-    }
-    branch.node = node;
-  }
-  return root;
-}
-
-interface Growing {
-  node: TreeNode | undefined;
-  branches: Map<string, Growing>;
-}
-
 function drawBranches(
-  branches: ReadonlyMap<string, Branch>,
+  { branches }: Branch<TreeNode>,
   parent: string,
   current: string,
   root: string,
 ): Html | "" {
   if (branches.size === 0) return "";
-  const items = Array.from(branches, ([name, { node, branches }]) => {
+  const items = Array.from(branches, ([name, branch]) => {
+    const { node } = branch;
     const path = parent === "" ? name : `${parent}/${name}`;
     const note = node?.kind === "unreadable"
       ? "unreadable"
@@ -194,7 +154,7 @@ function drawBranches(
           ? raw('aria-current="page"')
           : ""}>${name}</a> ${note &&
           html`<small>${note}</small>`}${drawBranches(
-            branches,
+            branch,
             path,
             current,
             root,
@@ -209,6 +169,7 @@ function drawBranches(
  * is copied from a page.
  */
 export function urlOf(root: string, path: string): string {
+  if (path === "") return root;
   const names = path.split("/").map(encodeURIComponent);
   return `${root}/${names.join("/").replaceAll("'", "%27")}`;
 }

@@ -4,7 +4,6 @@ import type { Members } from "../../metadata/mod.ts";
 import { runConcurrently } from "../../runtime/mod.ts";
 import { nameOf } from "../draw_array.ts";
 import { countText, shapeText, unitsText } from "../format.ts";
-import { section } from "./array_page.ts";
 import { choosePictureAxes, type PictureAxes } from "./chunk_map.ts";
 import type { Html } from "./drawings.ts";
 import type { Hierarchy } from "./hierarchy.ts";
@@ -16,15 +15,10 @@ import {
   type MultiscaleLevel,
   multiscalesOf,
   pixelSizes,
-  resolvePath,
 } from "../../hierarchy/mod.ts";
 
 /** The number of levels whose documents are read at once. */
 const AT_ONCE = 8;
-/** The most elements along a side of a picture, as the script of pages draws them. */
-const LONGEST_SIDE = 1024;
-/** The most elements that are decoded for the picture of a group, which is drawn without a click. */
-const MOST_ELEMENTS = 2 ** 25;
 
 /** The parts of the page of a group that show its levels. */
 export interface DescribedMultiscales {
@@ -62,10 +56,14 @@ interface PageOfGroup {
 }
 
 /** A level whose array was read. */
-interface ReadLevel {
-  readonly level: MultiscaleLevel;
+interface ReadLevel extends MultiscaleLevel {
   /** The array, or the reason for which there is none. */
   readonly array: InspectedArray | string;
+}
+
+/** An image whose levels were read. */
+interface ReadImage extends Multiscale {
+  readonly levels: readonly ReadLevel[];
 }
 
 /** Describes the levels of a group; `undefined` for groups without levels. */
@@ -81,10 +79,10 @@ export async function describeMultiscales(
   await runConcurrently(paths, AT_ONCE, async (path) => {
     read.set(path, await readLevel(page, path));
   });
-  const described = images.map((image) => ({
-    image,
+  const described = images.map((image): ReadImage => ({
+    ...image,
     levels: image.levels.map((level) => ({
-      level,
+      ...level,
       array: level.path === undefined
         ? "not below this group"
         : read.get(level.path)!,
@@ -93,12 +91,8 @@ export async function describeMultiscales(
   const shown = described.find(({ levels }) =>
     levels.some(({ array }) => typeof array !== "string")
   );
-  const { picture, pictured } = describePicture(page, shown ?? described[0]!);
-  return {
-    picture,
-    pictured,
-    levels: html`${described.map((each) => describeImage(page, each))}`,
-  };
+  const levels = html`${described.map((image) => describeImage(page, image))}`;
+  return { levels, ...describePicture(page, shown ?? described[0]!) };
 }
 
 /** Reads the array of a level: the level itself, or the largest array in a group. */
@@ -123,52 +117,29 @@ async function readLevel(
 /** Describes the picture of the smallest level. */
 function describePicture(
   page: PageOfGroup,
-  { image, levels }: { image: Multiscale; levels: readonly ReadLevel[] },
+  image: ReadImage,
 ): { picture: Html; pictured: PicturedLevel | undefined } {
-  const smallest = levels.reduce<
-    { level: MultiscaleLevel; array: InspectedArray } | undefined
-  >((least, { level, array }) => {
-    if (typeof array === "string") return least;
-    return least === undefined || countOf(array) <= countOf(least.array)
-      ? { level, array }
-      : least;
-  }, undefined);
-  if (smallest === undefined) {
-    return {
-      picture: html`<p class="muted">No level can be read.</p>`,
-      pictured: undefined,
-    };
-  }
-  const { level, array } = smallest;
-  const pictured = pictureOf(page, image, levels, array);
-  const link = html`<a href="${page.url(array.path)}">${level.name}</a>`;
-  const which = levels.length === 1
-    ? html`The only level, ${link}`
-    : html`The smallest of ${countText(levels.length)} levels, ${link}`;
-  const count = elementsOf(pictured);
-  if (count > MOST_ELEMENTS) {
-    return {
-      picture: html`
-        <p>${which}, is too large for a picture here, since ${countText(
-          count,
-        )} elements would be decoded. Its own page shows a part of it.</p>
-      `,
-      pictured: undefined,
-    };
-  }
-  const { rows, columns } = pictured.axes;
-  const isPart = [rows, columns].some((axis) =>
-    axis !== undefined && pictured.shape[axis]! > LONGEST_SIDE
+  const arrays = image.levels.flatMap(({ name, array }) =>
+    typeof array === "string" ? [] : [{ name, array }]
   );
+  const least = Math.min(...arrays.map(({ array }) => countOf(array)));
+  const smallest = arrays.findLast(({ array }) => countOf(array) === least);
+  if (smallest === undefined) {
+    const picture = html`<p class="muted">No level can be read.</p>`;
+    return { picture, pictured: undefined };
+  }
+  const { name, array } = smallest;
+  const link = html`<a href="${page.url(array.path)}">${name}</a>`;
+  const count = image.levels.length;
   return {
     picture: html`
       <div id="view"></div>
       <noscript>The picture needs JavaScript.</noscript>
-      <p class="muted">${which}${isPart
-        ? ", is larger than a picture, which shows a part of it"
-        : ""}.</p>
+      <p class="muted">${count === 1
+        ? "The only level"
+        : `The smallest of ${countText(count)} levels`}, ${link}.</p>
     `,
-    pictured,
+    pictured: pictureOf(page, image, array),
   };
 }
 
@@ -179,8 +150,7 @@ function countOf({ metadata: { shape } }: InspectedArray): number {
 /** Describes the picture of a level for the script of the page. */
 function pictureOf(
   { attributes, url }: PageOfGroup,
-  { axes }: Multiscale,
-  levels: readonly ReadLevel[],
+  { axes, levels }: ReadImage,
   array: InspectedArray,
 ): PicturedLevel {
   const { metadata: { shape, dimension_names, data_type } } = array;
@@ -230,32 +200,20 @@ function pictureOf(
   };
 }
 
-/** The number of elements that are decoded for a picture. */
-function elementsOf(
-  { shape, axes, chunkShape, innerChunkShape, channels }: PicturedLevel,
-): number {
-  const { rows, columns, colors } = axes;
-  return shape.reduce((product, length, i) => {
-    const chunk = (innerChunkShape ?? chunkShape)[i]!;
-    const shown = i === colors
-      ? channels.length || length
-      : i === rows || i === columns
-      ? Math.min(length, LONGEST_SIDE)
-      : 1;
-    return product * Math.ceil(shown / chunk) * chunk;
-  }, 1);
-}
-
 /** Describes the levels of an image in a table. */
 function describeImage(
   page: PageOfGroup,
-  { image, levels }: { image: Multiscale; levels: readonly ReadLevel[] },
+  image: ReadImage,
 ): Html {
-  const { name, conventions, axes, method, projection, more } = image;
+  const { name, conventions, axes, levels, method, projection, more } = image;
+  const dimensions = axes.map(({ name, type, unit }) => {
+    const kind = [type, unit].filter((text) => text !== undefined).join(", ");
+    return kind === "" ? name : `${name} (${kind})`;
+  });
   const facts: [string, string | undefined][] = [
     ["name", name],
     ["attributes", conventions.join(", ")],
-    ["dimensions", dimensionsText(axes)],
+    ["dimensions", dimensions.join(", ")],
     ["resampling", method],
     ["projection", projection],
   ];
@@ -289,9 +247,9 @@ function describeImage(
 function describeLevel(
   { url }: PageOfGroup,
   image: Multiscale,
-  read: ReadLevel,
+  level: ReadLevel,
 ): Html {
-  const { level, array } = read;
+  const { array } = level;
   if (typeof array === "string") {
     return html`
       <tr>
@@ -304,7 +262,7 @@ function describeLevel(
   const variable = array.path === level.path
     ? ""
     : `/${array.path.slice(level.path!.length + 1)}`;
-  const sizes = sizesOf(image, read);
+  const sizes = sizesOf(image, level.scale, array);
   const chunks = innerChunkShape === undefined
     ? `chunks of ${shapeText(chunkShape)}`
     : `shards of ${shapeText(chunkShape)}, inner chunks of ${
@@ -320,89 +278,20 @@ function describeLevel(
   `;
 }
 
-/** The pixel sizes of a level along its dimensions of space, such as `0.5 × 0.36 × 0.36 µm`. */
+/** The pixel sizes of a level along its dimensions of space, such as `0.5 × 0.36 × 0.36 micrometer`. */
 function sizesOf(
   { axes }: Multiscale,
-  { level, array }: ReadLevel,
+  given: readonly number[] | undefined,
+  { metadata: { attributes } }: InspectedArray,
 ): string | undefined {
-  const own = typeof array === "string"
-    ? undefined
-    : pixelSizes(array.metadata.attributes?.["spatial:transform"]);
-  const scale = level.scale ?? own;
+  const scale = given ?? pixelSizes(attributes?.["spatial:transform"]);
   if (scale === undefined || !scale.every(Number.isFinite)) return undefined;
   const isNamed = axes.length === scale.length;
-  const shown = scale.flatMap((size, i) => {
-    const axis = isNamed ? axes[i]! : undefined;
-    const isHidden = axis?.type !== undefined && axis.type !== "space";
-    return isHidden ? [] : [{ size, unit: unitText(axis?.unit) }];
-  });
-  if (shown.length === 0) return undefined;
-  const [{ unit }] = shown as [typeof shown[number]];
-  return shown.every((each) => each.unit === unit)
-    ? `${shown.map(({ size }) => sizeText(size)).join(" × ")} ${unit}`.trimEnd()
-    : shown.map(({ size, unit }) => `${sizeText(size)} ${unit}`.trimEnd())
-      .join(" × ");
-}
-
-/** A size with at most five digits, such as `0.36`, `25,000` or `1.5e-7`. */
-function sizeText(size: number): string {
-  const rounded = Number(size.toPrecision(5));
-  const magnitude = Math.abs(rounded);
-  return magnitude >= 1e9 || magnitude < 1e-4 && magnitude > 0
-    ? rounded.toExponential()
-    : rounded.toLocaleString("en", { maximumSignificantDigits: 5 });
-}
-
-/** The symbols of units, by their names in UDUNITS-2. */
-const UNITS: Readonly<Record<string, string>> = {
-  angstrom: "Å",
-  centimeter: "cm",
-  kilometer: "km",
-  meter: "m",
-  micrometer: "µm",
-  millimeter: "mm",
-  nanometer: "nm",
-  picometer: "pm",
-  pixel: "px",
-  degree: "°",
-};
-
-function unitText(unit: string | undefined): string {
-  if (unit === undefined) return "";
-  return Object.hasOwn(UNITS, unit) ? UNITS[unit]! : unit;
-}
-
-/** The dimensions in words, such as `c (channel), y × x (space, micrometer)`. */
-function dimensionsText(axes: Multiscale["axes"]): string | undefined {
-  const groups: { names: string[]; kind: string }[] = [];
-  for (const { name, type, unit } of axes) {
-    const kind = [type, unit].filter((text) => text !== undefined).join(", ");
-    const last = groups.at(-1);
-    if (last?.kind === kind) last.names.push(name);
-    else groups.push({ names: [name], kind });
-  }
-  const texts = groups.map(({ names, kind }) =>
-    names.join(" × ") + (kind && ` (${kind})`)
-  );
-  return texts.length === 0 ? undefined : texts.join(", ");
-}
-
-/** Lists labels with links to those that are there. */
-export function describeLabels(
-  { hierarchy, url }: Pick<PageOfGroup, "hierarchy" | "url">,
-  folder: string,
-  names: readonly string[],
-): Html {
-  const known = new Set(hierarchy.nodes.map(({ path }) => path));
-  const items = names.map((name) => {
-    const path = resolvePath(folder, name);
-    const isKnown = path !== undefined && path !== folder &&
-      path.startsWith(folder === "" ? "" : `${folder}/`) && known.has(path);
-    return html`<li>${
-      isKnown
-        ? html`<a href="${url(path)}">${name}</a>`
-        : html`${name} <small>there is no such node</small>`
-    }</li>`;
-  });
-  return section("Labels", html`<ul class="labels">${items}</ul>`);
+  const shown = scale.map((size, i) => ({ size, ...isNamed && axes[i] }))
+    .filter(({ type = "space" }) => type === "space");
+  const units = new Set(shown.map(({ unit = "" }) => unit));
+  const sizes = shown.map(({ size }) => Number(size.toPrecision(5)));
+  return sizes.length === 0
+    ? undefined
+    : `${sizes.join(" × ")} ${[...units].join(", ")}`.trimEnd();
 }

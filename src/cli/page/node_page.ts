@@ -17,8 +17,7 @@ import {
 import { ASSETS, importMap } from "./assets.ts";
 import { choosePictureAxes, mapChunks } from "./chunk_map.ts";
 import type { Html } from "./drawings.ts";
-import { describeLabels, describeMultiscales } from "./multiscale_section.ts";
-import { labelsOf } from "../../hierarchy/mod.ts";
+import { describeMultiscales } from "./multiscale_section.ts";
 import { drawTree, type Hierarchy, type TreeNode, urlOf } from "./hierarchy.ts";
 
 /** A node that a page is asked for. */
@@ -106,7 +105,7 @@ async function describeArray(
   const chosen = coordinatesOf(query.getAll("chunk").join(), gridShape);
   const hasMap = store.list !== undefined && !gridShape.includes(0);
   const map = hasMap
-    ? await mapChunks(chunks, axes, { signal }, chosen).catch((error) =>
+    ? await mapChunks(chunks, axes, { signal }).catch((error) =>
       explain(request, error, documentOf(path))
     )
     : undefined;
@@ -126,7 +125,7 @@ async function describeArray(
     problem = { coordinates, message };
     return await describe(null);
   });
-  const url = path === "" ? root : urlOf(root, path);
+  const url = urlOf(root, path);
   return arrayPage({ array, axes, map, url, problem });
 }
 
@@ -152,7 +151,7 @@ async function describeGroup(
   const attributes = node ? await attributesOf(store, path, signal) : {};
   const array = below.find(({ kind }) => kind === "array")?.path;
   const prefix = path === "" ? "" : `${path}/`;
-  const url = path === "" ? root : urlOf(root, path);
+  const url = urlOf(root, path);
   const count = hierarchy.gap === undefined ? "" : "at least ";
   const text = `${node ? "A group" : "A folder"} with ${count}${
     countNodes(below)
@@ -170,7 +169,6 @@ async function describeGroup(
     describe: (path: string) => describeLevel(request, path, signal),
   };
   const images = await describeMultiscales(page);
-  const labels = await findLabels(request, attributes, signal);
   const smallest = images?.pictured?.path ?? array;
   const snippets = groupSnippetsFor(url, smallest?.slice(prefix.length));
   return html`
@@ -180,7 +178,6 @@ async function describeGroup(
     ${section("Open it in", openIn(snippets))}</div>
       <div>
     ${images && section("Levels", images.levels)}
-    ${labels && describeLabels(page, labels.folder, labels.names)}
     ${section(
       "Attributes",
       html`${
@@ -224,40 +221,18 @@ async function describeLevel(
   }
 }
 
-/** The labels of a group of labels, or of an image with such a group. */
-async function findLabels(
-  request: PageRequest,
-  attributes: Members,
-  signal: AbortSignal,
-): Promise<{ folder: string; names: readonly string[] } | undefined> {
-  const { store, hierarchy, path } = request;
-  const own = labelsOf(attributes);
-  if (own.length > 0) return { folder: path, names: own };
-  const folder = path === "" ? "labels" : `${path}/labels`;
-  const node = hierarchy.nodes.find((node) => node.path === folder);
-  if (node?.kind !== "group") return undefined;
-  try {
-    const names = labelsOf(await attributesOf(store, folder, signal));
-    return names.length === 0 ? undefined : { folder, names };
-  } catch (error) {
-    explain(request, error, documentOf(folder));
-    return undefined;
-  }
-}
-
 /** The nodes of each kind in words, such as `1 array, 2 groups and 1 node that cannot be read`. */
 function countNodes(nodes: readonly TreeNode[]): string {
   const of = (kind: TreeNode["kind"]) =>
     nodes.filter((node) => node.kind === kind).length;
-  const texts = [
+  const [groups, unreadable] = [of("group"), of("unreadable")];
+  return new Intl.ListFormat("en-GB").format([
     unitsText(of("array"), "array"),
-    ...of("group") > 0 ? [unitsText(of("group"), "group")] : [],
-    ...of("unreadable") > 0
-      ? [`${unitsText(of("unreadable"), "node")} that cannot be read`]
+    ...groups > 0 ? [unitsText(groups, "group")] : [],
+    ...unreadable > 0
+      ? [`${unitsText(unreadable, "node")} that cannot be read`]
       : [],
-  ];
-  const last = texts.pop()!;
-  return texts.length === 0 ? last : `${texts.join(", ")} and ${last}`;
+  ]);
 }
 
 async function render(
