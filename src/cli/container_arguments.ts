@@ -68,10 +68,12 @@ export async function containerOf(
         const node = outer ? below(outer, path) : source;
         return await container(metadata, path, node);
       } catch (error) {
-        if (!(error instanceof RangeError) || args.has("recode")) throw error;
-        throw new RangeError(error.message + adviceOf(metadata, fit), {
-          cause: error,
-        });
+        const isAdvised = error instanceof RangeError &&
+          !args.has("recode") && canFit(metadata, fit);
+        if (!isAdvised) throw error;
+        const advice =
+          "--recode encodes the array anew with codecs, chunks and shards that fit";
+        throw new RangeError(`${error.message}; ${advice}`, { cause: error });
       }
     },
   };
@@ -125,23 +127,12 @@ async function zipFormat(wanted: Wanted): Promise<Format> {
   };
 }
 
-/** Says which encoding the format can hold, unless there is none. */
-function adviceOf(metadata: ArrayMetadata, fit: Format["fit"]): string {
-  let fitting: Recoding | undefined;
+/** Whether the format can hold an array that is encoded anew. */
+function canFit(metadata: ArrayMetadata, fit: Format["fit"]): boolean {
   try {
-    fitting = fit(metadata);
+    return fit(metadata) !== undefined;
   } catch (error) {
-    if (error instanceof RangeError) return "";
+    if (error instanceof RangeError) return false;
     throw error;
   }
-  if (fitting === undefined) return "";
-  const { codecs, chunks, shards } = fitting;
-  const names = typeof codecs === "string"
-    ? [codecs]
-    : codecs?.map((codec) => typeof codec === "string" ? codec : codec.name);
-  return `; --recode encodes the array anew with ${
-    names ? `the codecs ${names.join(", ")}, ` : ""
-  }inner chunks of ${chunks?.join(" × ")} and shards of ${
-    shards?.join(" × ")
-  }, which fit`;
 }

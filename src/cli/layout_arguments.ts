@@ -1,5 +1,5 @@
 import { parseChunkKeyEncoding } from "../chunk_key_encoding/mod.ts";
-import { MetadataError, nearestName } from "../errors/mod.ts";
+import { MetadataError } from "../errors/mod.ts";
 import {
   type ConvertOptions,
   LayoutError,
@@ -45,7 +45,6 @@ export function layoutOf(args: Arguments): LayoutOptions {
   const parts = args.text("parts");
   const keyEncoding = encodingOf(args);
   if (suffix !== undefined) assertSuffix(suffix);
-  if (parts !== undefined) assertParts(parts);
   return {
     ...keyEncoding && { keyEncoding },
     ...suffix !== undefined && { suffix },
@@ -67,30 +66,6 @@ function assertSuffix(suffix: string): void {
       JSON.stringify(suffix)
     }`,
   );
-}
-
-/** Refuses parts of which none or several have no size, with the names that are nearest to those of parts that have one. */
-function assertParts(list: string): void {
-  if (list === "-") return;
-  const parts = list.split(",");
-  const unsized = parts.filter((part) => !/:|\.index$|\.crc32c$/.test(part));
-  if (unsized.length === 0) {
-    throw new UsageError(
-      `Expected --parts with a part without a size for the data, such as --parts ,.index, found ${
-        JSON.stringify(list)
-      }`,
-    );
-  }
-  for (const part of unsized) {
-    const nearest = nearestName(part, [".index", ".crc32c"]);
-    if (part === "" || nearest === undefined) continue;
-    const meant = parts.map((each) => each === part ? nearest : each);
-    throw new UsageError(
-      `Expected --parts of which one has no size, found ${
-        unsized.map((each) => JSON.stringify(each)).join(" and ")
-      }; did you mean --parts ${meant.join(",")}?`,
-    );
-  }
 }
 
 /** Parses `--encoding NAME`, `--encoding NAME:SEPARATOR` and `--template FORMAT`. */

@@ -103,16 +103,9 @@ async function readText(table: string): Promise<string> {
 
 /** Parses the records of a table, without those whose cells are all empty. */
 function parseTable(text: string, table: string): Row[] {
-  const [line = ""] = text.trimStart().replaceAll(/"[^"]*"/g, "")
-    .split(/[\r\n]/, 1);
-  const countOf = (each: string) => line.split(each).length;
-  const delimiter = [";", "\t"].reduce(
-    (most, each) => countOf(each) > countOf(most) ? each : most,
-    ",",
-  );
   try {
     const records = parse(text, {
-      delimiter,
+      delimiter: [",", ";", "\t"],
       info: true,
       relax_column_count: true,
       skip_empty_lines: true,

@@ -5,8 +5,8 @@ import {
   type Io,
   UsageError,
 } from "./command.ts";
-import { openSource } from "./open_source.ts";
-import { pathOf as localPath } from "./open_store.ts";
+import { isInArchive, openSource } from "./open_source.ts";
+import { pathOf as localPath, stateOf } from "./open_store.ts";
 import { IndexPages } from "./page/index_pages.ts";
 import { printJson } from "./outputs.ts";
 import { SOURCE_OPTIONS } from "./shared_options.ts";
@@ -42,6 +42,7 @@ export const SERVE: Command = {
   async run(args, io) {
     const [place] = args.operands as [string];
     const isQuiet = args.has("quiet");
+    if (!await isInArchive(place, io)) await assertFolder(place);
     const store = await openSource(place, io, {
       follow: true,
       followLinks: args.has("follow-links"),
@@ -130,6 +131,18 @@ function titleOf(place: string): string {
   const path = /^[a-z]+:\/\//i.test(place) ? new URL(place).pathname : place;
   const names = path.split(/[/\\]/);
   return names.findLast((name) => name !== "" && name !== ".") ?? place;
+}
+
+/** Refuses a path that is not a folder, which a store would read as an empty folder. */
+async function assertFolder(place: string): Promise<void> {
+  const path = localPath(place);
+  const info = path === undefined ? undefined : await stateOf(path);
+  if (path === undefined || info?.isDirectory) return;
+  throw new UsageError(
+    `Expected a folder, a zip archive or a URL to serve, found ${
+      info === undefined ? "nothing" : "a file"
+    } at ${JSON.stringify(place)}`,
+  );
 }
 
 /** A server that goes on after the process had too many open files to accept a connection. */

@@ -1,13 +1,10 @@
 /** Files as people name them: templates that start at other numbers, and tables of places. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import fc from "fast-check";
 import * as zarr from "zarrita";
 import { FileSystemStore } from "../../mod.ts";
-import { compareNames } from "../../src/cli/adopted_files.ts";
 import { withZarrParts } from "../../zarrita.ts";
 import { tiffOf, zipOf } from "../adopt/tiled_files.ts";
 import { inTempDir, present } from "../stores/temp_dir.ts";
-import { runs } from "../support/runs.ts";
 import { treeOf } from "../support/tree.ts";
 import { runCli } from "./run_cli.ts";
 
@@ -468,36 +465,4 @@ Deno.test("adopt stacks the files of a folder in the order of their numbers, and
     const { values } = await gridOf(`${folder}/new`);
     assertEquals(values, names.map((_, i) => i + 1));
   });
-});
-
-Deno.test("compareNames orders names by their numbers, in a total order", () => {
-  const sorted = [
-    ...["", "0", "1", "01", "2", "10", "a", "a0b", "a1", "a1_2", "a1_10"],
-    ...["a01", "a001", "a2", "a10", "a99999999999999999998"],
-    ...["a99999999999999999999", "a100000000000000000000", "b"],
-  ];
-  assertEquals(
-    sorted.toReversed().sort(compareNames).join(" "),
-    [
-      ...["", "0", "01", "1", "2", "10", "a", "a0b", "a001", "a01", "a1"],
-      ...["a1_2", "a1_10", "a2", "a10", "a99999999999999999998"],
-      ...["a99999999999999999999", "a100000000000000000000", "b"],
-    ].join(" "),
-  );
-  const name = fc.array(fc.constantFrom("a", "_", "0", "1", "10"), {
-    maxLength: 5,
-  }).map((parts) => parts.join(""));
-  fc.assert(
-    fc.property(name, name, name, (a, b, c) => {
-      assertEquals(
-        Math.sign(compareNames(a, b)),
-        -Math.sign(compareNames(b, a)) + 0,
-      );
-      assertEquals(compareNames(a, b) === 0, a === b);
-      if (compareNames(a, b) <= 0 && compareNames(b, c) <= 0) {
-        assert(compareNames(a, c) <= 0, `${a} ${b} ${c}`);
-      }
-    }),
-    { numRuns: runs(1000), seed: 1 },
-  );
 });
