@@ -2,7 +2,12 @@ import { isInShare } from "../../arrays/mod.ts";
 import { wrongEntries, type ZipStore } from "../../zip/mod.ts";
 import { DamageError, describe } from "../../errors/mod.ts";
 import { runConcurrently } from "../../runtime/mod.ts";
-import { finding, type Findings, type VerifyOptions } from "./findings.ts";
+import {
+  finding,
+  type Findings,
+  type Rule,
+  type VerifyOptions,
+} from "./findings.ts";
 
 /**
  * Verifies a zip archive as such: its entries can be read, and it is as it should be. If the
@@ -19,45 +24,34 @@ export async function verifyArchive(
   const found = await archive.describe(storeOptions);
   const { key, deflated, unreadable, unnamed, replaced, problems } = found;
   const name = `Archive ${describe(key)}`;
-  if (unreadable > 0) {
-    findings.addShared(finding(
-      "archive-entry",
-      key,
-      `${name} has ${
-        entriesText(unreadable)
-      } encrypted or compressed by a method that is not supported: unpack it, and pack it by zip -0`,
-    ));
-  }
-  for (const problem of problems) {
-    findings.addShared(finding("archive-layout", key, `${name} ${problem}`));
-  }
-  if (replaced > 0) {
-    findings.addShared(finding(
-      "archive-leftovers",
-      key,
-      `${name} has ${
-        entriesText(replaced)
-      } that later ones of the same name replace, and which take space: unpack it, and pack it by zip -0`,
-    ));
-  }
-  if (unnamed > 0) {
-    findings.addShared(finding(
-      "archive-leftovers",
-      key,
-      `${name} has ${
-        entriesText(unnamed)
-      } whose names are no keys, and which nobody reads`,
-    ));
-  }
-  if (deflated > 0) {
-    findings.addShared(finding(
-      "archive-deflated",
-      key,
-      `${name} has ${
-        entriesText(deflated)
-      } deflated, of which a part is read from the start on: zip -0 packs entries as they are`,
-    ));
-  }
+  const add = (rule: Rule, text: string) =>
+    findings.addShared(finding(rule, key, `${name} ${text}`));
+  const addEntries = (rule: Rule, count: number, text: string) => {
+    if (count > 0) {
+      add(rule, `has ${count} ${count === 1 ? "entry" : "entries"} ${text}`);
+    }
+  };
+  addEntries(
+    "archive-entry",
+    unreadable,
+    "encrypted or compressed by a method that is not supported: unpack it, and pack it by zip -0",
+  );
+  for (const problem of problems) add("archive-layout", problem);
+  addEntries(
+    "archive-leftovers",
+    replaced,
+    "that later ones of the same name replace, and which take space: unpack it, and pack it by zip -0",
+  );
+  addEntries(
+    "archive-leftovers",
+    unnamed,
+    "whose names are no keys, and which nobody reads",
+  );
+  addEntries(
+    "archive-deflated",
+    deflated,
+    "deflated, of which a part is read from the start on: zip -0 packs entries as they are",
+  );
   const wrong = wrongEntries(archive, {
     ...storeOptions,
     isSelected: (name) => share === undefined || isInShare(share, `/${name}`),
@@ -84,8 +78,4 @@ export async function verifyArchive(
     },
     signal,
   );
-}
-
-function entriesText(count: number): string {
-  return count === 1 ? "1 entry" : `${count} entries`;
 }

@@ -13,7 +13,7 @@ import {
   hasNonFinite,
   isArrayDocument,
 } from "../../metadata/mod.ts";
-import { rejectOnAbort, runConcurrently } from "../../runtime/mod.ts";
+import { runConcurrently } from "../../runtime/mod.ts";
 import {
   mayBePart,
   readSize,
@@ -268,9 +268,10 @@ async function verifyNodes(
   { arrays: readonly OpenedArray[]; otherValues: number | undefined }
 > {
   const { signal, keepGoing = false } = options;
-  const invalid: Finding[] = [];
+  const invalid: { rule: Rule; key: StoreKey; message: string }[] = [];
   const add = (rule: Rule) => (path: string, error: unknown) => {
-    invalid.push(finding(rule, documentKey(place, path), messageOf(error)));
+    const key = documentKey(place, path);
+    invalid.push({ rule, key, message: messageOf(error) });
   };
   const addInvalid = add("metadata-invalid");
   let selected = ALL_NODES;
@@ -300,19 +301,8 @@ async function verifyNodes(
   const otherValues = typeof place.store.list === "function"
     ? await listAll(place, nodes, arrays, broken, selected, findings, options)
     : undefined;
-  for (const each of invalid) {
-    const { rule, message, key } = each;
-    const [shown, stored] = [key, broken.get(key)!].map(describe);
-    findings.addShared(
-      finding(
-        rule,
-        broken.get(key)!,
-        // Messages name the document that would be read in Zarr v3.
-        message.startsWith(shown!)
-          ? message.replace(shown!, () => stored!)
-          : message,
-      ),
-    );
+  for (const { rule, key, message } of invalid) {
+    findings.addShared(finding(rule, broken.get(key)!, message));
   }
   const reported = new Set<string>(broken.keys());
   for (const path of selected.excluded) reported.add(documentKey(place, path));
@@ -356,27 +346,14 @@ async function verifyChunks(
     (sum, { stored }) => sum + stored.countOf(share),
     0,
   );
-  let [done, present, started] = [0, 0, 0];
-  const results = new InOrder<VerifiedChunk & { readonly array: OpenedArray }>(
-    ({ array, undecoded, findings: found }) => {
-      for (const [unknown, count] of undecoded) {
-        findings.addUndecoded(
-          array.document,
-          array.level.shards ? "inner chunk" : "chunk",
-          unknown,
-          count,
-        );
-      }
-      for (const each of found) findings.add(each);
-    },
-  );
+  let [done, present] = [0, 0];
+  // Findings are added in the order of the chunks, whichever chunk is verified first.
+  let added: Promise<unknown> = Promise.resolve();
   await runConcurrently(
     itemsOf(arrays, share),
     options.concurrency ?? 4,
     async ({ array, coordinates }, signal) => {
-      const number = started++;
-      await results.near(number, signal);
-      const found = await verifyChunk(array, coordinates, decoding, signal)
+      const verified = verifyChunk(array, coordinates, decoding, signal)
         .catch((error): VerifiedChunk => {
           const isFatal = !keepGoing || signal.aborted ||
             error === decoding?.failure;
@@ -389,46 +366,20 @@ async function verifyChunks(
             undecoded: new Map(),
           };
         });
-      if (found.isPresent) present++;
-      results.add(number, { ...found, array });
-      options.onProgress?.({ done: ++done, total });
+      added = Promise.all([verified, added]).then(([chunk]) => {
+        if (chunk.isPresent) present++;
+        const unit = array.level.shards ? "inner chunk" : "chunk";
+        for (const [unknown, count] of chunk.undecoded) {
+          findings.addUndecoded(array.document, unit, unknown, count);
+        }
+        for (const each of chunk.findings) findings.add(each);
+        options.onProgress?.({ done: ++done, total });
+      });
+      await added;
     },
     options.signal,
   );
   return present;
-}
-
-/** The most results that wait for an earlier one. */
-const MOST_WAITING = 1000;
-
-/** Hands on the results of tasks in the order in which the tasks were started. */
-class InOrder<T> {
-  readonly #take: (result: T) => void;
-  readonly #early = new Map<number, T>();
-  #next = 0;
-  readonly #waiting = new Map<number, () => void>();
-
-  constructor(take: (result: T) => void) {
-    this.#take = take;
-  }
-
-  /** Waits until a task is among the next ones to end, so that results of later tasks do not fill the memory. */
-  async near(number: number, signal: AbortSignal): Promise<void> {
-    if (number < this.#next + MOST_WAITING) return;
-    const near = new Promise<void>((go) => this.#waiting.set(number, go));
-    await rejectOnAbort(near, signal);
-  }
-
-  add(number: number, result: T): void {
-    this.#early.set(number, result);
-    while (this.#early.has(this.#next)) {
-      this.#take(this.#early.get(this.#next)!);
-      this.#early.delete(this.#next++);
-      const near = this.#next + MOST_WAITING - 1;
-      this.#waiting.get(near)?.();
-      this.#waiting.delete(near);
-    }
-  }
 }
 
 function messageOf(error: unknown): string {
