@@ -96,16 +96,14 @@ export async function migrate(
   const at = placeOf(place);
   const storeOptions: StoreOptions = signal ? { signal } : {};
   if (!dryRun) assertWritable(at.store, documentKey(at, ""));
-  const plan = await planMigration(at, options, storeOptions);
+  const { nodes, leftOut } = await planMigration(at, options, storeOptions);
   // The documents of inner nodes come first.
-  const documents = [...plan.documents].reverse();
+  const written = nodes.filter(({ isWritten }) => isWritten).reverse();
+  const removed = removeV2 ? await v2DocumentsOf(at, nodes, storeOptions) : [];
   if (!dryRun) {
-    for (const [path, bytes] of documents) {
+    for (const { path, bytes } of written) {
       await write(at.store, documentKey(at, path), bytes, storeOptions);
     }
-  }
-  const removed = removeV2 ? await v2DocumentsOf(at, plan, storeOptions) : [];
-  if (!dryRun) {
     // The .zarray or .zgroup of the outermost node is removed last, so that a run can be continued.
     const isLast = (key: StoreKey) =>
       key.lastIndexOf("/") === at.root.length &&
@@ -118,16 +116,19 @@ export async function migrate(
       await remove(at.store, key, storeOptions);
     }
   }
+  const pathsOf = (kind: MigratedNode["kind"]) =>
+    nodes.filter((node) => node.kind === kind).map(({ path }) => path);
+  const keysOf = (nodes: readonly MigratedNode[]) =>
+    nodes.map(({ path }) => documentKey(at, path));
   return {
-    arrays: plan.arrays,
-    groups: plan.groups,
-    written: documents.map(([path]) => documentKey(at, path)),
-    kept: plan.kept.map((path) => documentKey(at, path)),
+    arrays: pathsOf("array"),
+    groups: pathsOf("group"),
+    written: keysOf(written),
+    kept: keysOf(nodes.filter(({ kind, isWritten }) => kind && !isWritten)),
     removed,
-    leftOut: plan.leftOut,
-    masked: plan.masked,
-    notJson: documents.filter(([, bytes]) => hasNonFinite(bytes))
-      .map(([path]) => documentKey(at, path)),
+    leftOut,
+    masked: nodes.filter(({ isMasked }) => isMasked).map(({ path }) => path),
+    notJson: keysOf(written.filter(({ bytes }) => hasNonFinite(bytes))),
   };
 }
 
@@ -212,23 +213,20 @@ export interface Migration {
 /** The number of documents that are read or removed at once. */
 const AT_ONCE = 16;
 
-/** The documents that are written, and the nodes that are not changed. */
-interface MigrationPlan {
-  readonly arrays: readonly string[];
-  readonly groups: readonly string[];
-  /** The new documents by path, the outermost one first. */
-  readonly documents: ReadonlyMap<string, Uint8Array>;
-  /** The paths of the nodes with documents of Zarr v2 that keep their `zarr.json`. */
-  readonly kept: readonly string[];
-  /** The paths of arrays with missing elements that xarray does not find in Zarr v3. */
-  readonly masked: readonly string[];
-  /** The paths of all nodes that have a `zarr.json` in the end. */
-  readonly nodes: ReadonlySet<string>;
-  readonly leftOut: readonly LeftOutNode[];
+/** A node that has a `zarr.json` in the end. */
+interface MigratedNode {
+  readonly path: string;
+  /** `undefined` for a node without documents of Zarr v2. */
+  readonly kind: "array" | "group" | undefined;
+  /** The `zarr.json` in the end. */
+  bytes: Uint8Array;
+  readonly isWritten: boolean;
+  /** Whether it is an array with missing elements that xarray does not find in Zarr v3. */
+  readonly isMasked: boolean;
 }
 
 /**
- * Composes the documents of all nodes.
+ * Composes the documents of all nodes, in the order of their paths.
  *
  * @throws {MetadataError} If a node cannot be migrated.
  */
@@ -236,16 +234,10 @@ async function planMigration(
   place: Place,
   { overwrite = false, keepGoing = false, fillValueAttribute }: MigrateOptions,
   options: StoreOptions,
-): Promise<MigrationPlan> {
+): Promise<{ nodes: MigratedNode[]; leftOut: LeftOutNode[] }> {
   const { store } = place;
-  const arrays: string[] = [];
-  const groups: string[] = [];
-  const kept: string[] = [];
-  const masked: string[] = [];
+  const nodes: MigratedNode[] = [];
   const refused: { path: string; error: MetadataError }[] = [];
-  /** The documents that the nodes have in the end, by path. */
-  const all = new Map<string, Uint8Array>();
-  const written = new Set<string>();
   const refuse = (path: string, error: unknown) => {
     if (!(error instanceof MetadataError) || path === "") throw error;
     refused.push({ path, error });
@@ -253,11 +245,11 @@ async function planMigration(
   const compose = async (
     { path, bytes, document, v2Documents }: Node,
     signal: AbortSignal,
-  ) => {
+  ): Promise<MigratedNode> => {
     const root = rootIn(place, path);
     const kind = await kindOfV2(store, root, { signal });
-    all.set(path, bytes);
-    if (kind === undefined) return;
+    const node = { path, kind, bytes, isWritten: false, isMasked: false };
+    if (kind === undefined) return node;
     const isNew = v2Documents.length > 0;
     const found = isNew || overwrite
       ? await composeV2Document(store, root, { signal }, { fillValueAttribute })
@@ -268,61 +260,52 @@ async function planMigration(
       describeStore(store),
       () => assertOpens(composed),
     );
-    all.set(path, composed);
-    (kind === "array" ? arrays : groups).push(path);
-    const isSame = !isNew && isSameDocument(document, parseZarrJson(composed));
-    if (isSame) kept.push(path);
-    else written.add(path);
-    if (found?.isMasked) masked.push(path);
+    const isWritten = isNew ||
+      !isSameDocument(document, parseZarrJson(composed));
+    const isMasked = found?.isMasked ?? false;
+    return { ...node, bytes: composed, isWritten, isMasked };
   };
-  const nodes = await readNodes(place, options, { onInvalid: refuse });
   await runConcurrently(
-    nodes,
+    await readNodes(place, options, { onInvalid: refuse }),
     AT_ONCE,
-    (node, signal) =>
-      compose(node, signal).catch((error) => {
-        all.delete(node.path);
+    async (node, signal) => {
+      try {
+        nodes.push(await compose(node, signal));
+      } catch (error) {
         refuse(node.path, error);
-      }),
+      }
+    },
     options.signal,
   );
+  nodes.sort((a, b) => a.path < b.path ? -1 : 1);
   if (refused.length > 0 && !keepGoing) throw refusal(refused);
-  if (arrays.length + groups.length === 0) {
+  if (nodes.every(({ kind }) => kind === undefined)) {
     throw new MetadataError(
       "Expected an array or a group of Zarr v2, found Zarr v3",
       "",
       { document: documentKey(place, ""), store: describeStore(store) },
     );
   }
-  for (const path of groups) {
-    if (!written.has(path)) continue;
-    const root = rootIn(place, path);
+  for (const group of nodes) {
+    if (group.kind !== "group" || !group.isWritten) continue;
+    const root = rootIn(place, group.path);
     const consolidated: StoreKey = `${root as StoreKey}/.zmetadata`;
     if (await readSize(store, consolidated, options) === undefined) continue;
-    const below = path === "" ? "" : `${path}/`;
-    const inside = new Map<string, unknown>();
-    for (const [other, bytes] of all) {
-      if (other === path || !other.startsWith(below)) continue;
-      inside.set(
-        other.slice(below.length),
-        withoutConsolidated(parseExactZarrJson(bytes)),
-      );
-    }
+    const prefix = group.path === "" ? "" : `${group.path}/`;
+    const inside = nodes.filter((node) =>
+      node !== group && node.path.startsWith(prefix)
+    );
     const composed = await composeV2Document(store, root, options, {
-      nodes: inside,
+      nodes: new Map(inside.map(({ path, bytes }) => [
+        path.slice(prefix.length),
+        withoutConsolidated(parseExactZarrJson(bytes)),
+      ])),
       fillValueAttribute,
     });
-    if (composed !== undefined) all.set(path, composed.bytes);
+    if (composed !== undefined) group.bytes = composed.bytes;
   }
   return {
-    arrays: arrays.sort(),
-    groups: groups.sort(),
-    documents: new Map(
-      [...written].sort().map((path) => [path, all.get(path)!]),
-    ),
-    kept: kept.sort(),
-    masked: masked.sort(),
-    nodes: new Set(all.keys()),
+    nodes,
     leftOut: refused.map(({ path, error: { message } }) => ({ path, message })),
   };
 }
@@ -346,49 +329,45 @@ function assertOpens(bytes: Uint8Array): void {
   if (isArrayDocument(document)) parseArray(document);
 }
 
-/** The most refused nodes that a message names. */
+/** The most refused nodes that a message explains. */
 const MOST_NAMED = 3;
 
 /** The error about nodes that cannot be migrated. */
 function refusal(
   refused: readonly { path: string; error: MetadataError }[],
 ): MetadataError {
-  const [first] = refused;
-  const rest = refused.length - MOST_NAMED;
-  const messages = refused.slice(0, MOST_NAMED).map(({ error }) =>
-    error.message
-  );
-  if (rest > 0) messages.push(`and ${rest} more`);
+  const count = refused.length;
+  const reasons = refused.slice(0, MOST_NAMED)
+    .map(({ error }) => error.message).join("; ");
   return new MetadataError(
-    `${
-      refused.length === 1
-        ? messages[0]
-        : `${refused.length} nodes cannot be migrated: ${messages.join("; ")}`
-    }; the option "keepGoing" leaves ${
-      refused.length === 1 ? "it as it is" : "them as they are"
-    }`,
+    count === 1
+      ? `${reasons}; the option "keepGoing" leaves it as it is`
+      : `${count} nodes cannot be migrated${
+        count > MOST_NAMED ? ", among them" : ""
+      }: ${reasons}; the option "keepGoing" leaves them as they are`,
     "",
-    { cause: first!.error },
+    { cause: refused[0]!.error },
   );
 }
 
 /** The keys of the documents of Zarr v2 of all nodes that have a `zarr.json` in the end. */
 async function v2DocumentsOf(
   place: Place,
-  { nodes }: MigrationPlan,
+  nodes: readonly MigratedNode[],
   options: StoreOptions,
 ): Promise<StoreKey[]> {
   const { store, root } = place;
   const found: StoreKey[] = [];
+  const paths = new Set(nodes.map(({ path }) => path));
   if (typeof store.list === "function") {
     for await (const key of store.list(`${root}/` as StoreKey, options)) {
       if (!isV2Document(key)) continue;
       const path = key.slice(root.length + 1, key.lastIndexOf("/"));
-      if (nodes.has(path.length > 0 ? path : "")) found.push(key);
+      if (paths.has(path)) found.push(key);
     }
     return found.sort();
   }
-  for (const path of nodes) {
+  for (const path of paths) {
     for (const name of V2_DOCUMENTS) {
       const key = `${rootIn(place, path)}/${name}` as StoreKey;
       if (await readSize(store, key, options) !== undefined) found.push(key);

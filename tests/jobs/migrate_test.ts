@@ -453,7 +453,7 @@ Deno.test("verify names the document of a Zarr v2 node that Zarr v3 cannot repre
     ["metadata-invalid", "/bad/.zarray"],
   ]);
   assert(findings[0]!.message.includes('the document "/bad/.zarray" is not'));
-  assert(findings[1]!.message.startsWith('"/bad/.zarray": '));
+  assert(findings[1]!.message.includes("/bad/.zarray"));
   assertEquals(otherValues, 2);
 });
 
