@@ -7,7 +7,7 @@ import {
 } from "../../arrays/mod.ts";
 import { ZipStore } from "../../zip/mod.ts";
 import { isAdopted } from "../../adopt/mod.ts";
-import { describe, MetadataError } from "../../errors/mod.ts";
+import { MetadataError } from "../../errors/mod.ts";
 import {
   coreDataType,
   hasNonFinite,
