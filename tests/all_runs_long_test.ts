@@ -13,6 +13,7 @@ await import("./codecs/packbits_property_test.ts");
 await import("./codecs/zstd_reused_memory_test.ts");
 await import("./concat_parts/part_keys_test.ts");
 await import("./concat_parts/properties_test.ts");
+await import("./errors/damaged_chunks_test.ts");
 await import("./jobs/in_place_test.ts");
 await import("./jobs/recode_property_test.ts");
 await import("./metadata/v2_nodes_test.ts");

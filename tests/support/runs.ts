@@ -1,5 +1,5 @@
 /** The share of runs, and of cases one after another, that short tests take. */
-const SHARE = 1 / 4;
+const SHARE = 1 / 10;
 
 let share = SHARE;
 
@@ -11,7 +11,7 @@ export function takeAll(): void {
   share = 1;
 }
 
-/** The number of runs of a property: of all runs, a quarter in the short tests. */
+/** The number of runs of a property: of all runs, a tenth in the short tests. */
 export function runs(all: number): number {
   return Math.ceil(all * share);
 }
