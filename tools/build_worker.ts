@@ -9,8 +9,7 @@ const MAIN = new URL("../worker/main.ts", import.meta.url);
 const PROGRAM = new URL("../src/threads/worker_program.ts", import.meta.url);
 
 async function bundle(): Promise<string> {
-  // Chunks of LERC are decoded on the calling thread.
-  const options = { minify: true, external: ["lerc"] };
+  const options = { minify: true };
   const [program] = (await bundleFile(fileURLToPath(MAIN), options)).values();
   return `// Bundled from worker/ by deno task build. Do not edit.
 // deno-fmt-ignore-file

@@ -43,7 +43,7 @@ const SHARE_TARGET = 0.12;
 const SPLIT: BundleOptions = { minify: true, splitting: true };
 
 /** Packages that are loaded on first use, and not counted. */
-const EXTERNAL = ["aws4fetch", "lerc", "p-retry", "picomatch"];
+const EXTERNAL = ["aws4fetch", "p-retry", "picomatch"];
 
 console.log(
   `Minified, in bytes, as esbuild bundles programs into one file, without

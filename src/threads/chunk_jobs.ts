@@ -133,11 +133,10 @@ export function isCheapToDecode(codecs: ChunkFormat["codecs"]): boolean {
   );
 }
 
-/** Whether threads have a codec of this package: they have no zstd but that of the runtime, and no LERC. */
+/** Whether threads have a codec of this package: they have no zstd but that of the runtime. */
 export function isInThreads({ name }: NamedConfiguration): boolean {
   const by = CODEC_BY_NAME.get(name)?.by;
   const needsZstd = by === "zstd" || by === "blosc";
-  if (by === "lerc") return false;
   return !needsZstd || nativeZlib()?.zstdDecompressSync !== undefined;
 }
 
