@@ -27,6 +27,7 @@ import {
   type StoreKey,
   type StoreOptions,
 } from "../stores/mod.ts";
+import { isInGrid } from "./chunk_grid.ts";
 import { parseArray } from "./parse_array.ts";
 import { ParsedArray, unsizedPart } from "./parsed_array.ts";
 import { arrayRoot } from "./read_document.ts";
@@ -143,11 +144,7 @@ export class ArrayChunks {
         } (${this.#name()})`,
       );
     }
-    const inside = coordinates.length === gridShape.length &&
-      coordinates.every((c, i) =>
-        Number.isInteger(c) && c >= 0 && c < gridShape[i]!
-      );
-    if (!inside) {
+    if (!isInGrid(coordinates, gridShape)) {
       throw new RangeError(
         `Chunk ${
           describe(coordinates)

@@ -47,7 +47,7 @@ export async function groupForArray(
   root: "" | StoreKey,
   options: StoreOptions | undefined,
 ): Promise<MetadataError> {
-  const { nodes } = await findNodes(store, `${root}/`, options);
+  const nodes = await findNodes(store, `${root}/`, options);
   return new MetadataError(
     `Expected an array, found a group${nodesAt(nodes)}`,
     "/node_type",
@@ -55,37 +55,27 @@ export async function groupForArray(
   );
 }
 
+const UNKNOWN = "; the folder or URL may not exist";
+
 /** Says where nodes are: below a path, or else anywhere in the store. */
 async function nodesNearby(
   store: Store,
   root: "" | StoreKey,
   options: StoreOptions | undefined,
 ): Promise<string> {
-  if (store.list === undefined) {
-    const above = await nodeAbove(store, root, options);
-    return above === undefined
-      ? "; the folder or URL may not exist"
-      : nodesAt([above]);
+  if (store.list !== undefined) {
+    for (const folder of new Set([root, ""])) {
+      const nodes = await findNodes(store, `${folder as StoreKey}/`, options);
+      if (nodes.length > 0) return nodesAt(nodes);
+    }
+    return UNKNOWN;
   }
-  const below = await findNodes(store, `${root}/`, options);
-  if (below.nodes.length > 0) return nodesAt(below.nodes);
-  const all = root === "" ? below : await findNodes(store, "/", options);
-  return all.isEmpty
-    ? "; the store is empty, or does not exist"
-    : nodesAt(all.nodes);
-}
-
-/** Finds the nearest node above a path in a store that cannot list. */
-async function nodeAbove(
-  store: Store,
-  root: "" | StoreKey,
-  options: StoreOptions | undefined,
-): Promise<string | undefined> {
   for (let path: string = root; path !== "";) {
     path = path.slice(0, path.lastIndexOf("/"));
     const key = `${path}${DOCUMENT}` as StoreKey;
-    if (await hasDocument(store, key, options)) return path;
+    if (await hasDocument(store, key, options)) return nodesAt([path]);
   }
+  return UNKNOWN;
 }
 
 function nodesAt(roots: readonly string[]): string {
@@ -103,7 +93,7 @@ async function findNodes(
   store: Store,
   prefix: StoreKey,
   options: StoreOptions | undefined,
-): Promise<{ nodes: string[]; isEmpty: boolean }> {
+): Promise<string[]> {
   const nodes = new Set<string>();
   let count = 0;
   try {
@@ -114,8 +104,7 @@ async function findNodes(
       if (++count === MOST_KEYS) break;
     }
   } catch {
-    options?.signal?.throwIfAborted();
-    return { nodes: [], isEmpty: false }; // The message names no nodes.
+    options?.signal?.throwIfAborted(); // Otherwise the message names no nodes.
   }
-  return { nodes: [...nodes].sort(), isEmpty: count === 0 };
+  return [...nodes].sort();
 }

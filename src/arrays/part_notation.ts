@@ -1,12 +1,16 @@
 import { CHECKSUM_SIZE } from "../checksum/mod.ts";
-import { describe, describeAll, MetadataError } from "../errors/mod.ts";
+import { describe, MetadataError } from "../errors/mod.ts";
 import { FILE_RECORD_SIZE, shardIndexSize } from "../shards/mod.ts";
 import type { Part } from "../splitter/mod.ts";
 import {
   type ChunkLevel,
   type ParsedArray,
+  type ShardLevel,
   sizeTogether,
 } from "./parsed_array.ts";
+
+/** The endings of the parts that codecs determine. */
+const [INDEX, CHECKSUM] = [".index", ".crc32c"] as const;
 
 /**
  * Resolves parts in short notation: `".header:64"` is a part of 64 bytes,
@@ -33,21 +37,30 @@ export function resolveParts(
   const resolved = parts.map((part: string | Part, i): Part => {
     if (typeof part !== "string") return part;
     if (part.endsWith(INDEX)) {
-      return { keySuffix: part, size: indexSize(part, i, parts, chunk) };
+      return { keySuffix: part, size: indexSize(part, chunk) };
     }
     if (part.endsWith(CHECKSUM)) {
-      assertChecksumPart(part, i, parts.length, chunk);
+      assertChecksumPart(part, i === parts.length - 1, chunk);
       return { keySuffix: part, size: CHECKSUM_SIZE };
     }
     return parsePart(part);
   });
   assertOneUnsized(resolved);
-  assertRoomForChunks(parts);
-  return resolved;
+  for (const [i, part] of parts.entries()) {
+    const isIndex = typeof part === "string" && part.endsWith(INDEX);
+    const problem = isIndex && indexProblem(resolved, i, chunk.shard!);
+    if (problem) throw new RangeError(problem);
+  }
+  const { shard } = chunk;
+  const isFull = shard !== undefined &&
+    sizeTogether(resolved) === leastSize(shard);
+  if (!isFull) return resolved;
+  throw new RangeError(
+    `Parts ${
+      describe(parts)
+    } have no room for the inner chunks of a shard; expected a part without a size, such as ["", ".index"]`,
+  );
 }
-
-/** The endings of the parts that codecs determine. */
-const [INDEX, CHECKSUM] = [".index", ".crc32c"] as const;
 
 function parsePart(text: string): Part {
   const colon = text.lastIndexOf(":");
@@ -61,70 +74,88 @@ function parsePart(text: string): Part {
   );
 }
 
-/** Returns the size of a part for the index of a shard, which must be where the index is. */
-function indexSize(
-  part: string,
-  i: number,
-  parts: readonly (string | Part)[],
-  { shard }: ChunkLevel,
-): number {
-  const named = `Part ${describe(part)}`;
+/** Returns the size of a part for the index of a shard. */
+function indexSize(part: string, { shard }: ChunkLevel): number {
   if (shard === undefined) {
-    const isOnly = parts.every((each) => each === "" || each === part);
-    const needless = isOnly ? 'the option "parts"' : "that part";
     throw new RangeError(
-      `${named} is for the index of a shard, and the array has no shards; leave out ${needless}, or give the array shards`,
+      `Part ${
+        describe(part)
+      } is for the index of a shard, and the array has no shards; leave out that part, or give the array shards`,
     );
   }
   const { layout, after } = shard;
-  const isStart = layout.indexLocation === "start";
-  // Behind the shard there may be its checksum, and nothing else of a known length.
-  if (!isStart && !areChecksums(after)) {
-    throw new RangeError(
-      `${named} cannot hold the index of a shard which other codecs encode again, ${
-        describe(after.map(({ name }) => name))
-      }`,
-    );
+  if (layout.indexLocation === "start" || areChecksums(shard)) {
+    return shardIndexSize(layout);
   }
-  const right = isStart ? 0 : parts.length - 1 - after.length;
-  if (i === right) return shardIndexSize(layout);
-  const before = after.length === 0 ? "" : ` before "${CHECKSUM}"`;
-  const expected = isStart
-    ? 'the first part, or indexLocation "end"'
-    : `the last part${before}, or indexLocation "start"`;
   throw new RangeError(
-    `${named} is number ${
-      i + 1
-    } of ${parts.length}, and the index is at the ${layout.indexLocation} of the shard; expected it as ${expected}`,
+    `Part ${
+      describe(part)
+    } cannot hold the index of a shard which other codecs encode again, ${
+      describe(after.map(({ name }) => name))
+    }`,
   );
 }
 
-function areChecksums(codecs: readonly { readonly name: string }[]): boolean {
-  return codecs.every(({ name }) => name === "crc32c");
+/** Whether shards are encoded by nothing that moves their index: there may be checksums behind them. */
+function areChecksums({ after }: ShardLevel): boolean {
+  return after.every(({ name }) => name === "crc32c");
+}
+
+/** The size of the checksums behind a shard. */
+function checksumsSize({ after }: ShardLevel): number {
+  return CHECKSUM_SIZE * after.length;
+}
+
+/** The size of a shard without inner chunks. */
+function leastSize(shard: ShardLevel): number {
+  return shardIndexSize(shard.layout) + checksumsSize(shard);
+}
+
+/** Says what is wrong with a part that should hold the index of a shard; `undefined` if it does. */
+function indexProblem(
+  parts: readonly Part[],
+  i: number,
+  shard: ShardLevel,
+): string | undefined {
+  const { layout: { indexLocation, indexHasChecksum }, layout } = shard;
+  const { keySuffix, size: partSize } = parts[i]!;
+  const size = shardIndexSize(layout);
+  const sums = checksumsSize(shard);
+  // The checksum of the index may lie in a part of its own.
+  const ownSum = indexHasChecksum ? CHECKSUM_SIZE : 0;
+  if (indexLocation === "start") {
+    const isIndex = sizeTogether(parts.slice(0, i)) === 0 &&
+      (partSize === size || partSize === size - ownSum);
+    if (isIndex) return undefined;
+  } else {
+    const behind = sizeTogether(parts.slice(i + 1)) ?? Infinity;
+    // The record before the index, which adopted files have, belongs to its part.
+    const isIndex = behind <= sums + ownSum && behind % CHECKSUM_SIZE === 0 &&
+      [0, FILE_RECORD_SIZE].includes(behind + partSize! - size - sums);
+    if (isIndex) return undefined;
+  }
+  const before = sums > 0 ? ` before ${sums} bytes of checksums` : "";
+  const expected = indexLocation === "start" ? "first" : `last${before}`;
+  return `Part ${describe(keySuffix)} is number ${
+    i + 1
+  } of ${parts.length} and holds ${partSize} bytes, where the index of a shard takes ${size} bytes at its ${indexLocation}; expected it as the ${expected} part with that size`;
 }
 
 /** Refuses a part for the checksum of a chunk where the codecs write none. */
 function assertChecksumPart(
   part: string,
-  i: number,
-  count: number,
+  isLast: boolean,
   { codecs }: ChunkLevel,
 ): void {
   const last = codecs.at(-1)?.name;
-  if (last === "crc32c" && i === count - 1) return;
-  const named = `Part ${describe(part)} is`;
-  if (last === "crc32c") {
-    throw new RangeError(
-      `${named} number ${
-        i + 1
-      } of ${count}, and the codec "crc32c" appends its checksum to the chunk; expected it as the last part`,
-    );
-  }
+  if (last === "crc32c" && isLast) return;
   const advice = last === "sharding_indexed"
     ? 'a shard\'s own checksum is the last 4 bytes of its index, in the part ".index"'
-    : 'expected "crc32c" as the last one';
+    : 'expected "crc32c" as the last codec, and its checksum as the last part';
   throw new RangeError(
-    `${named} for the checksum that the codec "crc32c" appends to a chunk, and the last codec is ${
+    `Part ${
+      describe(part)
+    } is for the checksum that the codec "crc32c" appends to a chunk, and the last codec is ${
       describe(last)
     }; ${advice}`,
   );
@@ -136,33 +167,14 @@ function assertOneUnsized(parts: readonly Part[]): void {
       typeof part?.keySuffix === "string" && part.size === undefined
     )
     .map(({ keySuffix }) => keySuffix);
-  if (first === undefined || second === undefined) return;
-  if (first === second) {
-    throw new RangeError(
-      `Expected parts with different key suffixes, found ${
-        describe(second)
-      } twice`,
-    );
-  }
+  // Two parts with one suffix are refused by ConcatParts.
+  if (second === undefined || first === second) return;
   throw new RangeError(
     `Parts ${describe(first)} and ${
       describe(second)
     } have no size, where one part at most may have none; give a size in bytes, such as ${
       describe(`${first || second}:64`)
     }`,
-  );
-}
-
-/** Refuses parts that leave no room for anything but an index and a checksum. */
-function assertRoomForChunks(parts: readonly (string | Part)[]): void {
-  const names = parts.filter((part) => typeof part === "string");
-  const isFull = names.length === parts.length &&
-    names.every((name) => name.endsWith(INDEX) || name.endsWith(CHECKSUM));
-  if (!isFull || !names.some((name) => name.endsWith(INDEX))) return;
-  throw new RangeError(
-    `${names.length === 1 ? "Part" : "Parts"} ${describeAll(names)} ${
-      names.length === 1 ? "has" : "have"
-    } no room for the inner chunks of a shard; expected a part without a size, such as ["", ".index"]`,
   );
 }
 
@@ -180,43 +192,20 @@ export function assertIndexPart({ metadata, parts, chunk }: ParsedArray): void {
   );
   const { shard } = chunk;
   // Stacked transformers divide parts again, and other codecs move the index.
-  if (dividing.length !== 1 || !shard || !areChecksums(shard.after)) return;
-  const size = shardIndexSize(shard.layout);
-  const sums = CHECKSUM_SIZE * shard.after.length;
-  const isAtStart = shard.layout.indexLocation === "start";
-  // The checksum of the index may lie in a part of its own.
-  const ownSum = shard.layout.indexHasChecksum ? CHECKSUM_SIZE : 0;
-  /** Whether a part begins or ends where the index does, or the record before it, which adopted files have. */
-  const holdsIndex = (i: number, partSize: number) => {
-    if (isAtStart) {
-      return sizeTogether(parts.slice(0, i)) === 0 &&
-        (partSize === size || partSize === size - ownSum);
-    }
-    const behind = sizeTogether(parts.slice(i + 1));
-    return behind !== undefined && behind <= sums + ownSum &&
-      behind % CHECKSUM_SIZE === 0 &&
-      [0, FILE_RECORD_SIZE].includes(behind + partSize - size - sums);
-  };
+  if (dividing.length !== 1 || !shard || !areChecksums(shard)) return;
   const path = `/storage_transformers/${dividing[0]}/configuration/parts`;
   const sum = sizeTogether(parts);
-  if (sum !== undefined && sum < size + sums) {
+  if (sum !== undefined && sum < leastSize(shard)) {
     throw new MetadataError(
       `The parts hold ${sum} bytes, where the index of a shard alone takes ${
-        size + sums
+        leastSize(shard)
       }; expected larger parts, or one without a size`,
       path,
     );
   }
-  for (const [i, { keySuffix, size: partSize }] of parts.entries()) {
-    const isIndex = partSize !== undefined && keySuffix.endsWith(INDEX);
-    if (!isIndex || holdsIndex(i, partSize)) continue;
-    const before = sums > 0 ? ` before ${sums} bytes of checksums` : "";
-    const expected = isAtStart ? "first" : `last${before}`;
-    throw new MetadataError(
-      `Part ${describe(keySuffix)} is number ${
-        i + 1
-      } of ${parts.length} and holds ${partSize} bytes, where the index of a shard takes ${size} bytes at its ${shard.layout.indexLocation}; expected it as the ${expected} part with that size`,
-      `${path}/${i}/size`,
-    );
+  for (const [i, { keySuffix, size }] of parts.entries()) {
+    const isIndex = size !== undefined && keySuffix.endsWith(INDEX);
+    const problem = isIndex && indexProblem(parts, i, shard);
+    if (problem) throw new MetadataError(problem, `${path}/${i}/size`);
   }
 }

@@ -1,10 +1,10 @@
+import { isInGrid } from "./chunk_grid.ts";
 import { parseArray } from "./parse_array.ts";
 import type { ParsedArray } from "./parsed_array.ts";
 import { describe, type OptionRule, type OptionRules } from "../errors/mod.ts";
 import {
   type ArrayMetadata,
   isWhole,
-  namedCodecs,
   type NamedConfiguration,
 } from "../metadata/mod.ts";
 import { joinBytes } from "../runtime/mod.ts";
@@ -118,11 +118,7 @@ export function assertShardInGrid(
   shard: readonly number[],
   gridShape: readonly number[],
 ): void {
-  const isInGrid = Array.isArray(shard) && shard.length === gridShape.length &&
-    gridShape.every((count, i) =>
-      Number.isInteger(shard[i]) && shard[i]! >= 0 && shard[i]! < count
-    );
-  if (isInGrid) return;
+  if (Array.isArray(shard) && isInGrid(shard, gridShape)) return;
   throw new RangeError(
     `Expected the grid coordinates of a shard in a chunk grid of ${
       describe(gridShape)
@@ -182,28 +178,17 @@ export interface StoredEncoding {
   readonly codecs: readonly NamedConfiguration[];
 }
 
-/** Returns the encoding that metadata describes. */
+/** Returns how the elements of an array are divided and encoded. */
 export function storedEncoding(
-  { chunk_grid, codecs }: ArrayMetadata,
+  { chunk, innermost, levels }: ParsedArray,
 ): StoredEncoding {
-  const outer = chunk_grid.configuration.chunk_shape;
-  const found = { chunk: outer, codecs: namedCodecs(codecs), isSharded: false };
-  while (true) {
-    const sharding = found.codecs.find(({ name }) =>
-      name === "sharding_indexed"
-    );
-    if (sharding === undefined) break;
-    const { chunk_shape, codecs } = sharding.configuration as {
-      chunk_shape: number[];
-      codecs: NamedConfiguration[];
-    };
-    // After a codec such as transpose, the lengths may belong to other dimensions.
-    if (found.codecs[0] === sharding) found.chunk = chunk_shape;
-    found.codecs = namedCodecs(codecs);
-    found.isSharded = true;
-  }
-  const { chunk, isSharded } = found;
-  return { chunk, codecs: found.codecs, shard: isSharded ? outer : undefined };
+  // Behind a codec such as transpose, the lengths may belong to other dimensions.
+  const isInOrder = levels.every(({ shard }) => !shard?.before.length);
+  return {
+    chunk: isInOrder ? innermost.shape : chunk.shape,
+    codecs: innermost.codecs,
+    shard: chunk.shard && chunk.shape,
+  };
 }
 
 /** Returns metadata with `default` chunk keys and without storage transformers. */

@@ -18,6 +18,7 @@ import {
 import {
   assertComplete,
   assertExtents,
+  chunkCount,
   coordinatesInShard,
   decodeShardIndex,
   type Extent,
@@ -44,17 +45,14 @@ interface PlacedBytes {
   readonly bytes: Uint8Array;
 }
 
-/** A call of `read` that waits for its bytes. */
-interface Read {
-  readonly path: InnerPath;
-  resolve(bytes: Uint8Array | undefined): void;
-  reject(error: unknown): void;
-}
-
 /** The calls of `read` in one microtask for one shard. */
 interface Batch {
   readonly signal: AbortSignal | undefined;
-  readonly reads: Read[];
+  readonly reads: {
+    readonly path: InnerPath;
+    resolve(bytes: Uint8Array | undefined): void;
+    reject(error: unknown): void;
+  }[];
 }
 
 /**
@@ -65,7 +63,7 @@ interface Batch {
 export class ShardReader {
   readonly #backend: Backend;
   readonly #form: ShardForm;
-  readonly #cache = new IndexCache();
+  readonly #cache: IndexCache;
   /** The shards whose index is being read. The promises never reject. */
   readonly #loading = new Map<StoreKey, Promise<void>>();
   readonly #batches = new Map<StoreKey, Batch>();
@@ -73,6 +71,7 @@ export class ShardReader {
   constructor(backend: Backend, form: ShardForm) {
     this.#backend = backend;
     this.#form = form;
+    this.#cache = new IndexCache(form);
   }
 
   /**
@@ -100,30 +99,53 @@ export class ShardReader {
     });
   }
 
+  /** Reads what calls of one microtask ask for. Damage of one inner chunk does not keep others from being read. */
+  async #readBatch(key: StoreKey, { signal, reads }: Batch): Promise<void> {
+    try {
+      const paths = reads.map(({ path }) => path);
+      const requests = await this.#use(
+        key,
+        signal,
+        (shard) => shard.read(paths),
+      );
+      for (const chunks of requests) {
+        for (const { place, bytes } of chunks) {
+          const { resolve, reject } = reads[place]!;
+          if (bytes instanceof DamageError) reject(bytes);
+          else {
+            // zarrita changes all of the memory that bytes lie in.
+            const isAlone = chunks.length === 1 &&
+              bytes.length === bytes.buffer.byteLength;
+            resolve(isAlone ? bytes : copyBytes(bytes));
+          }
+        }
+      }
+      for (const { resolve } of reads) resolve(undefined); // Those that are absent.
+    } catch (error) {
+      for (const { reject } of reads) reject(error);
+    }
+  }
+
   /**
    * Reads inner chunks of one state of a shard. Those that lie close to each other are read
    * by one request, and share its memory, which belongs to the caller.
    *
    * @returns The inner chunks by request. Absent ones are left out.
    */
-  readTogether(
+  async readTogether(
     key: StoreKey,
     paths: readonly InnerPath[],
     options?: StoreOptions & ReadOptions,
   ): Promise<PlacedBytes[][]> {
-    return this.#use(key, options?.signal, async (shard) => {
-      const extents = await Promise.all(paths.map((path) => shard.find(path)));
-      const requests = await shard.readExtents(extents, options);
-      return requests.map((chunks) =>
-        chunks.map(({ place, bytes }) => {
-          const extent = extents[place]!;
-          return {
-            place,
-            bytes: shard.assertInner(bytes, extent, paths[place]!),
-          };
-        })
-      );
-    });
+    const requests = await this.#use(
+      key,
+      options?.signal,
+      (shard) => shard.read(paths, options),
+    );
+    for (const { bytes } of requests.flat()) {
+      if (bytes instanceof DamageError) throw bytes;
+    }
+    return requests as PlacedBytes[][];
   }
 
   /** Resolves to the length of an inner chunk, or to `undefined` for an absent one. */
@@ -167,32 +189,6 @@ export class ShardReader {
     this.#cache.clear();
   }
 
-  /** Reads what calls of one microtask ask for. Damage of one inner chunk does not keep others from being read. */
-  async #readBatch(key: StoreKey, { signal, reads }: Batch): Promise<void> {
-    const [only] = reads;
-    try {
-      if (reads.length === 1) {
-        const { path } = only!;
-        only!.resolve(
-          await this.#use(key, signal, (shard) => shard.readOne(path)),
-        );
-        return;
-      }
-      const paths = reads.map(({ path }) => path);
-      const results = await this.#use(
-        key,
-        signal,
-        (shard) => shard.readEach(paths),
-      );
-      results.forEach((result, i) => {
-        if (result instanceof DamageError) reads[i]!.reject(result);
-        else reads[i]!.resolve(result);
-      });
-    } catch (error) {
-      for (const { reject } of reads) reject(error);
-    }
-  }
-
   /**
    * Runs a task that reads a shard: the version whose index is cached if that is still the
    * present one, or else a snapshot. Only one snapshot at a time is taken to fill the cache.
@@ -221,7 +217,8 @@ export class ShardReader {
     const isFirst = !this.#loading.has(key);
     if (isFirst) this.#loading.set(key, finished);
     try {
-      return await rejectOnAbort(this.#load(key, signal, task), signal);
+      const loaded = this.#load(key, signal, task);
+      return await (signal ? rejectOnAbort(loaded, signal) : loaded);
     } finally {
       if (isFirst) this.#loading.delete(key);
       finish();
@@ -266,18 +263,13 @@ export class ShardReader {
     const backend = this.#backend;
     return new OpenShard(this.#form, shard, {
       async read(range, options) {
-        const bytes = await backend.readOf!(
-          version!,
-          key,
-          range,
-          signal ? { ...options, signal } : options,
-        );
+        const all = signal ? { ...options, signal } : options;
+        const bytes = await backend.readOf!(version!, key, range, all);
         if (bytes === undefined) throw new ShardChangedError();
         return bytes;
       },
       // A store that can only read usually is a server, which would be asked for each absent inner chunk.
       needsConfirmation: backend.prepare !== undefined,
-      grow: (entries) => this.#cache.grow(shard, entries),
     });
   }
 
@@ -298,15 +290,7 @@ export class ShardReader {
       if (record && end !== undefined) {
         assertFileSize(record, key, end - FILE_RECORD_SIZE);
       }
-      return {
-        key,
-        index,
-        end,
-        nested: new Map(),
-        version,
-        readers: 1,
-        entries: 0,
-      };
+      return { key, index, end, nested: new Map(), version, readers: 1 };
     } catch (error) {
       version?.release();
       throw error;
@@ -330,8 +314,7 @@ export async function readRecordedIndex(
 > {
   const recordSize = mayHaveRecords ? FILE_RECORD_SIZE : 0;
   const bytes = await read(indexRange(layout!, recordSize));
-  if (bytes === undefined) return undefined;
-  return {
+  return bytes && {
     index: decodeShardIndex(bytes.subarray(recordSize), layout!, key),
     record: mayHaveRecords
       ? decodeFileRecord(bytes.subarray(0, recordSize))
@@ -351,8 +334,6 @@ interface ShardSource {
   ): Promise<Uint8Array | undefined>;
   /** Whether the cached index must be compared with the store if no bytes are read. */
   readonly needsConfirmation?: boolean;
-  /** Called with the number of entries of a further index. */
-  grow?(entries: number): void;
 }
 
 /** A shard that is being read: a version, or a snapshot. */
@@ -367,44 +348,34 @@ class OpenShard {
     this.#source = source;
   }
 
-  /** Finds an inner chunk, or `undefined` for an absent one. Returns no promise if its shard is not nested. */
-  find(path: InnerPath): Extent | undefined | Promise<Extent | undefined> {
-    const place = placeInShard(path[0]!, this.#form.layouts[0]!);
-    const entry = this.#shard.index?.[place];
-    return path.length === 1 || entry === undefined
-      ? this.#checked(entry, path)
-      : this.#findNested(path, entry);
+  /** Finds an inner chunk; `undefined` for an absent one. */
+  async find(path: InnerPath): Promise<Extent | undefined> {
+    let index = this.#shard.index;
+    let outer = 0;
+    for (const [level, coordinates] of path.entries()) {
+      const place = placeInShard(coordinates, this.#form.layouts[level]!);
+      const entry = index?.[place];
+      if (entry === undefined) return undefined;
+      const extent = { offset: outer + entry.offset, length: entry.length };
+      if (level === path.length - 1) return this.#checked(extent, path);
+      index = await this.#nestedIndex(path.slice(0, level + 1), extent);
+      outer = extent.offset;
+    }
   }
 
   /** Refuses an innermost chunk with more bytes than its elements can take. */
-  #checked(extent: Extent | undefined, path: InnerPath): Extent | undefined {
+  #checked(extent: Extent, path: InnerPath): Extent {
     const { layouts, mostBytes = Infinity } = this.#form;
-    const isLong = extent !== undefined && extent.length > mostBytes;
-    if (!isLong || path.length < layouts.length) return extent;
+    const isLong = path.length === layouts.length && extent.length > mostBytes;
+    if (!isLong) return extent;
     const { key } = this.#shard;
-    const name = describeInner(path, key);
+    const [first, ...rest] = describeInner(path, key);
     throw new DamageError(
-      `${name[0]!.toUpperCase()}${
-        name.slice(1)
+      `${first!.toUpperCase()}${
+        rest.join("")
       } has ${extent.length} bytes, where its elements can take at most ${mostBytes} once they are encoded`,
       { key },
     );
-  }
-
-  async #findNested(
-    path: InnerPath,
-    first: Extent,
-  ): Promise<Extent | undefined> {
-    let extent = first;
-    for (let level = 1; level < path.length; level++) {
-      const index = await this.#nestedIndex(path.slice(0, level), extent);
-      const entry =
-        index[placeInShard(path[level]!, this.#form.layouts[level]!)];
-      if (entry === undefined) return undefined;
-      const { offset, length } = entry;
-      extent = { offset: extent.offset + offset, length };
-    }
-    return this.#checked(extent, path);
   }
 
   /** Returns the index of the shard, or of a shard nested in it; `undefined` for an absent one. */
@@ -417,111 +388,78 @@ class OpenShard {
   #nestedIndex(path: InnerPath, extent: Extent): Promise<ShardIndex> {
     const { nested } = this.#shard;
     const name = path.join("/");
-    const cached = nested.get(name);
-    if (cached !== undefined) return cached;
-    const loading = this.#readNested(path, extent).catch((error) => {
-      nested.delete(name);
-      throw error;
-    });
-    nested.set(name, loading);
-    return loading;
+    let index = nested.get(name);
+    if (index === undefined) {
+      index = this.#readNested(path, extent).catch((error) => {
+        nested.delete(name);
+        throw error;
+      });
+      nested.set(name, index);
+    }
+    return index;
   }
 
   async #readNested(
     path: InnerPath,
     { offset, length }: Extent,
   ): Promise<ShardIndex> {
+    const { key } = this.#shard;
     const shard: ChunkBytes = {
       size: length,
-      read: async (range) => {
-        const inner = { offset: offset + range.offset, length: range.length };
-        const bytes = await this.#source.read(inner);
-        return this.#inside(inner, bytes) ?? new Uint8Array();
-      },
+      read: async (range) =>
+        await this.#readInside({ ...range, offset: offset + range.offset }) ??
+          new Uint8Array(),
     };
     const layout = this.#form.layouts[path.length]!;
-    const { key } = this.#shard;
     const of = () => ` of ${describeInner(path, key)}`;
-    const index = await readIndex(shard, layout, key, of);
-    this.#source.grow?.(index!.length);
-    return index!;
-  }
-
-  /** Reads an inner chunk. Most reads are of one: this takes fewer promises than `readEach`. */
-  async readOne(path: InnerPath): Promise<Uint8Array | undefined> {
-    const finding = this.find(path);
-    const extent = finding instanceof Promise ? await finding : finding;
-    if (extent === undefined || extent.length === 0) {
-      await this.confirm();
-      return extent && new Uint8Array();
-    }
-    const bytes = this.#inside(extent, await this.#source.read(extent));
-    return ownMemory(this.assertInner(bytes, extent, path));
-  }
-
-  /** Reads inner chunks. Each is the result of its own, or its damage. */
-  async readEach(
-    paths: readonly InnerPath[],
-  ): Promise<(Uint8Array | undefined | DamageError)[]> {
-    const results: (Uint8Array | undefined | DamageError)[] = [];
-    const extents: (Extent | undefined)[] = [];
-    for (const [i, path] of paths.entries()) {
-      results[i] = undefined;
-      try {
-        const finding = this.find(path);
-        extents[i] = finding instanceof Promise ? await finding : finding;
-      } catch (error) {
-        if (!(error instanceof DamageError)) throw error;
-        results[i] = error;
-      }
-    }
-    for (const chunks of await this.readExtents(extents)) {
-      for (const { place, bytes } of chunks) {
-        try {
-          const inner = this.assertInner(bytes, extents[place]!, paths[place]!);
-          results[place] = chunks.length === 1
-            ? ownMemory(inner)
-            : copyBytes(inner);
-        } catch (error) {
-          results[place] = error as DamageError;
-        }
-      }
-    }
-    return results;
+    return (await readIndex(shard, layout, key, of))!;
   }
 
   /**
-   * Reads ranges of the shard, those close to each other by one request. Without any bytes
-   * to read, makes sure that a cached index still is that of the shard.
+   * Reads inner chunks, those close to each other by one request. Without any bytes to read,
+   * makes sure that a cached index still is that of the shard.
    *
-   * @param extents The ranges; `undefined` for those that are not read.
-   * @returns The bytes of the ranges by request, fewer where the shard has no more.
+   * @returns The inner chunks by request, each as its bytes or its damage. Absent ones are left out.
    */
-  async readExtents(
-    extents: readonly (Extent | undefined)[],
+  async read(
+    paths: readonly InnerPath[],
     options?: ReadOptions,
-  ): Promise<{ place: number; bytes: Uint8Array | undefined }[][]> {
+  ): Promise<
+    { readonly place: number; readonly bytes: Uint8Array | DamageError }[][]
+  > {
+    const { key } = this.#shard;
+    const withoutBytes: { place: number; bytes: Uint8Array | DamageError }[] =
+      [];
     const wanted: PlacedExtent[] = [];
-    const empty: PlacedBytes[] = [];
-    extents.forEach((extent, place) => {
-      if (extent?.length === 0) empty.push({ place, bytes: new Uint8Array() });
-      else if (extent !== undefined) wanted.push({ place, extent });
-    });
+    for (const [place, path] of paths.entries()) {
+      try {
+        const extent = await this.find(path);
+        if (extent?.length === 0) {
+          withoutBytes.push({ place, bytes: new Uint8Array() });
+        } else if (extent !== undefined) wanted.push({ place, extent });
+      } catch (error) {
+        if (!(error instanceof DamageError)) throw error;
+        withoutBytes.push({ place, bytes: error });
+      }
+    }
     if (wanted.length === 0) await this.confirm();
     const read = await Promise.all(
       joinedReads(wanted).map(async ({ range, reads }) => {
-        const read = await this.#source.read(range, options);
-        const bytes = this.#inside(range, read);
+        const bytes = await this.#readInside(range, options);
         return reads.map(({ place, extent }) => {
           const start = extent.offset - range.offset;
-          return {
-            place,
-            bytes: bytes?.subarray(start, start + extent.length),
-          };
+          const inner = bytes?.subarray(start, start + extent.length);
+          const name = () => describeInner(paths[place]!, key);
+          try {
+            const complete = assertComplete(inner, extent, name, key);
+            return { place, bytes: complete };
+          } catch (error) {
+            return { place, bytes: error as DamageError };
+          }
         });
       }),
     );
-    return [...empty.map((chunk) => [chunk]), ...read];
+    return [...withoutBytes.map((chunk) => [chunk]), ...read];
   }
 
   /** Makes sure that a cached index still is that of the shard. */
@@ -529,25 +467,14 @@ class OpenShard {
     if (this.#source.needsConfirmation) await this.#source.read(NOTHING);
   }
 
-  /** Refuses bytes of an inner chunk if their number is not that of its extent. */
-  assertInner(
-    bytes: Uint8Array | undefined,
-    extent: Extent,
-    path: InnerPath,
-  ): Uint8Array {
-    const { key } = this.#shard;
-    return assertComplete(bytes, extent, () => describeInner(path, key), key);
-  }
-
-  /** Returns the bytes of a range without those of an index at the end of the shard, which belong to no inner chunk. */
-  #inside(
-    { offset }: Extent,
-    bytes: Uint8Array | undefined,
-  ): Uint8Array | undefined {
-    const { end } = this.#shard;
-    return end === undefined || bytes === undefined
-      ? bytes
-      : bytes.subarray(0, Math.max(0, end - offset));
+  /** Reads a range without the bytes of an index at the end of the shard, which belong to no inner chunk. */
+  async #readInside(
+    range: Extent,
+    options?: ReadOptions,
+  ): Promise<Uint8Array | undefined> {
+    const bytes = await this.#source.read(range, options);
+    const { end = Infinity } = this.#shard;
+    return bytes?.subarray(0, Math.max(0, end - range.offset));
   }
 }
 
@@ -587,11 +514,6 @@ function joinedReads(wanted: readonly PlacedExtent[]): JoinedReads[] {
   return joined;
 }
 
-/** Returns bytes that fill their memory, all of which zarrita changes in place. */
-function ownMemory(bytes: Uint8Array): Uint8Array {
-  return bytes.length === bytes.buffer.byteLength ? bytes : copyBytes(bytes);
-}
-
 /** Names an inner chunk in messages. */
 function describeInner(path: InnerPath, key: StoreKey): string {
   const names = path.map((coordinates) =>
@@ -599,13 +521,6 @@ function describeInner(path: InnerPath, key: StoreKey): string {
   );
   return names.reverse().join(" of ") + ofShard(key);
 }
-
-/** The greatest number of entries that are cached, some tens of megabytes. */
-const MOST_ENTRIES = 2 ** 20;
-/** The number of entries from which on the cache keeps the order of use, since nothing is dropped before. */
-const ORDERED_ENTRIES = MOST_ENTRIES / 2;
-/** The memory that an index takes besides its entries, as a number of entries. */
-const ENTRIES_PER_INDEX = 32;
 
 /** The indexes of one version of a shard. */
 interface IndexedShard {
@@ -620,28 +535,38 @@ interface IndexedShard {
   readonly version: StoreVersion | undefined;
   /** How many readers use the shard. */
   readers: number;
-  /** The number of entries of all indexes. */
-  entries: number;
 }
 
+/** The greatest number of entries that are cached, some tens of megabytes. */
+const MOST_ENTRIES = 2 ** 20;
+/** The memory that an index takes besides its entries, as a number of entries. */
+const ENTRIES_PER_INDEX = 32;
+
 /**
- * Least-recently-used cache of the indexes of shards, limited by the number of entries in
- * all of them. A version that is not to be kept for long is dropped once nobody reads the
- * shard any more.
+ * Least-recently-used cache of the indexes of shards, limited by the number of entries that
+ * all of them may have. A version that is not to be kept for long is dropped once nobody
+ * reads the shard any more.
  */
 class IndexCache {
   /** The shards in the order of their use. */
   readonly #shards = new Map<StoreKey, IndexedShard>();
-  #entries = 0;
+  readonly #most: number;
+
+  constructor({ layouts }: ShardForm) {
+    let [indexes, entries] = [1, 0];
+    for (const layout of layouts) {
+      entries += indexes * (ENTRIES_PER_INDEX + chunkCount(layout));
+      indexes *= chunkCount(layout);
+    }
+    this.#most = Math.max(1, MOST_ENTRIES / entries);
+  }
 
   /** Returns a shard to read from. The reader must `leave` it. */
   enter(key: StoreKey): IndexedShard | undefined {
     const shard = this.#shards.get(key);
     if (shard === undefined) return undefined;
-    if (this.#entries >= ORDERED_ENTRIES) {
-      this.#shards.delete(key);
-      this.#shards.set(key, shard);
-    }
+    this.#shards.delete(key);
+    this.#shards.set(key, shard);
     shard.readers++;
     return shard;
   }
@@ -656,26 +581,13 @@ class IndexCache {
     const earlier = this.#shards.get(shard.key);
     if (earlier !== undefined) this.drop(earlier);
     this.#shards.set(shard.key, shard);
-    this.grow(shard, shard.index?.length ?? 0);
-  }
-
-  /** Counts a further index of a shard, and drops the least recently used shards until the rest fits. */
-  grow(shard: IndexedShard, entries: number): void {
-    shard.entries += ENTRIES_PER_INDEX + entries;
-    if (this.#shards.get(shard.key) !== shard) return;
-    this.#entries += ENTRIES_PER_INDEX + entries;
-    for (const oldest of this.#shards.values()) {
-      if (this.#entries <= MOST_ENTRIES) return;
-      if (oldest !== shard) this.drop(oldest);
-    }
+    const [oldest] = this.#shards.values();
+    if (this.#shards.size > this.#most) this.drop(oldest!);
   }
 
   /** Drops a shard, since it has changed. Later readers read it again. */
   drop(shard: IndexedShard): void {
-    if (this.#shards.get(shard.key) === shard) {
-      this.#shards.delete(shard.key);
-      this.#entries -= shard.entries;
-    }
+    if (this.#shards.get(shard.key) === shard) this.#shards.delete(shard.key);
     shard.version?.release();
   }
 

@@ -151,11 +151,12 @@ export function fitTiff(
   options: FitTiffOptions = {},
 ): FileRecoding | undefined {
   checkOptions(options, OPTIONS, "fitTiff");
-  const array = parseArray(metadata).metadata;
+  const parsed = parseArray(metadata);
+  const array = parsed.metadata;
   const { shape } = array;
   const type = parseDataType(array.data_type);
   const axes = axesOf(array, options.bands);
-  const source = storedEncoding(array);
+  const source = storedEncoding(parsed);
   const { codecs, chunks, shards, pages } = options;
   const isAsked = [codecs, chunks, shards, pages]
     .some((each) => each !== undefined);

@@ -51,8 +51,9 @@ export function fitZip(
 ): FileRecoding | undefined {
   checkOptions(options, RECODING_RULES, "fitZip");
   const { codecs, chunks, shards } = options;
-  const array = parseArray(metadata).metadata;
-  const stored = storedEncoding(array);
+  const parsed = parseArray(metadata);
+  const array = parsed.metadata;
+  const stored = storedEncoding(parsed);
   const isAsked = [codecs, chunks, shards].some((each) => each !== undefined);
   if (!isAsked && isFitting(array)) return undefined;
   const chunk = chunks ?? stored.chunk;

@@ -287,26 +287,25 @@ const REFUSED: [ErrorClass: typeof RangeError, Record<string, object[]>][] = [
       { parts: [".header:64k", ""] },
     ],
     'Parts ".header" and "" have no size': [{ parts: [".header", ""] }],
-    '"" twice': [{ parts: ["", ""] }],
-    'leave out the option "parts"': [{ parts: ["", ".index"] }],
+    'Two parts have the keySuffix ""': [{ parts: ["", ""] }],
+    "leave out that part": [{ parts: ["", ".index"] }],
     "leave out that part": [{ parts: [".head:4", "", ".index"] }],
     'the last codec is "bytes"': [{ parts: ["", ".crc32c"] }],
     "the last 4 bytes of its index": [{ ...SHARDED, parts: ["", ".crc32c"] }],
-    'Part ".crc32c" is number 1 of 2': [
+    "its checksum as the last part": [
       { codecs: ["crc32c"], parts: [".crc32c", ""] },
     ],
-    "the index is at the end of the shard; expected it as the last part, or": [
+    "bytes at its end; expected it as the last part": [
       { ...SHARDED, parts: [".index", ""] },
-      { ...SHARDED, parts: ["", ".index", ".crc32c"] },
     ],
-    "the index is at the start of the shard; expected it as the first part": [
+    "bytes at its start; expected it as the first part": [
       {
         ...SHARDED,
         indexLocation: "start",
         parts: [".header:64", ".index", ""],
       },
     ],
-    'expected it as the last part before ".crc32c"': [{
+    "expected it as the last before 4 bytes of checksums part": [{
       chunkShape: [8, 4],
       codecs: [arrayMetadata(SHARDED).codecs[0], "crc32c"],
       parts: [".index", "", ".crc32c"],
@@ -316,7 +315,7 @@ const REFUSED: [ErrorClass: typeof RangeError, Record<string, object[]>][] = [
       codecs: [arrayMetadata(SHARDED).codecs[0], "zstd"],
       parts: ["", ".index"],
     }],
-    'Part ".index" has no room': [{ ...SHARDED, parts: [".index"] }],
+    'Parts [".index"] have no room': [{ ...SHARDED, parts: [".index"] }],
   }],
   [TypeError, {
     "shape to be a list of numbers": [{ shape: 10 }, { shape: ["1", 2] }],

@@ -81,7 +81,7 @@ const MISTAKES: Mistake[] = [
   ],
   [
     () => open(new MemoryStore()),
-    'MetadataError: No Zarr node at "/" in MemoryStore(0): there is no "/zarr.json"; the store is empty, or does not exist',
+    'MetadataError: No Zarr node at "/" in MemoryStore(0): there is no "/zarr.json"; the folder or URL may not exist',
   ],
   [
     () => open(plainView(STORE), "b"),
@@ -219,7 +219,7 @@ Deno.test("a folder that does not exist, or is a file: the message names it", as
       errorOf(() => open(new FileSystemStore(`${folder}/${name}`), path));
     assertEquals(
       await openFolder("missing.zarr"),
-      `MetadataError: No Zarr node at "/" in FileSystemStore(${folder}/missing.zarr): there is no "/zarr.json"; the store is empty, or does not exist`,
+      `MetadataError: No Zarr node at "/" in FileSystemStore(${folder}/missing.zarr): there is no "/zarr.json"; the folder or URL may not exist`,
     );
     await Deno.writeTextFile(`${folder}/file.zarr`, "");
     assertEquals(
@@ -268,7 +268,7 @@ Deno.test("openArrayChunks reads at most 1000 keys of a listing for its message"
   };
   assertEquals(
     await errorOf(() => open(store)),
-    'MetadataError: No Zarr node at "/" in a store object: there is no "/zarr.json"',
+    'MetadataError: No Zarr node at "/" in a store object: there is no "/zarr.json"; the folder or URL may not exist',
   );
   assertEquals(listed, 1000);
 });
@@ -285,7 +285,7 @@ Deno.test("openArrayChunks does without a listing that fails, unless it was abor
   };
   assertEquals(
     await errorOf(() => open(store, "a")),
-    'MetadataError: No Zarr node at "/a" in a store object: there is no "/a/zarr.json"',
+    'MetadataError: No Zarr node at "/a" in a store object: there is no "/a/zarr.json"; the folder or URL may not exist',
   );
   const { signal } = controller;
   store.list = () => {
