@@ -6,7 +6,12 @@ export {
   type MappedStore,
 } from "./map_keys.ts";
 export { isTranslated, PLAIN, PLAIN_KEYS, plainView } from "./plain_view.ts";
-export { type PlainStore, StoreView } from "./store_view.ts";
+export {
+  isAnyDocument,
+  isDocument,
+  type PlainStore,
+  StoreView,
+} from "./store_view.ts";
 export {
   gridCoordinates,
   PlainArray,
@@ -16,4 +21,3 @@ export {
 } from "./translated_arrays.ts";
 export { type ComposedDocument, composeV2Document, v2View } from "./v2_view.ts";
 export type { Place } from "./view_backend.ts";
-export { isAnyDocument, isDocument } from "./view_documents.ts";

@@ -1,16 +1,35 @@
-import { hasDocument } from "../arrays/mod.ts";
-import { DamageError, describe, MetadataError } from "../errors/mod.ts";
-import { isV2Document } from "../metadata/mod.ts";
+import { hasDocument, readDocument } from "../arrays/mod.ts";
+import {
+  DamageError,
+  describe,
+  inDocument,
+  MetadataError,
+} from "../errors/mod.ts";
+import {
+  changeNodes,
+  changeZarrJson,
+  hasNonFinite,
+  isArrayDocument,
+  isV2Document,
+  nodePaths,
+  parseExactZarrJson,
+  parseZarrJson,
+  showZarrJson,
+  v2Folders,
+  withNumbers,
+  withoutV2Nodes,
+} from "../metadata/mod.ts";
+import { runConcurrently } from "../runtime/mod.ts";
 import {
   type Backend,
   backendOf,
   describeStore,
+  keyProblem,
   type Store,
   type StoreKey,
   storeOf,
   type StoreOptions,
 } from "../stores/mod.ts";
-import { documentBackend } from "./document_backend.ts";
 import {
   outsideGrid,
   type PlainArray,
@@ -18,17 +37,17 @@ import {
   TranslatedArrays,
   type Translation,
 } from "./translated_arrays.ts";
-import { computedValues, type Place, viewBackend } from "./view_backend.ts";
 import {
-  isAnyDocument,
-  isDocument,
-  keyBeside,
-  readViewDocument,
-  rootOf,
-  shownDocument,
-  storedDocument,
-  type View,
-} from "./view_documents.ts";
+  computedValues,
+  documentBackend,
+  type Place,
+  viewBackend,
+} from "./view_backend.ts";
+
+const DOCUMENT = "/zarr.json";
+
+/** The number of nodes whose `zarr.json` is looked for at the same time. */
+const AT_ONCE = 16;
 
 /**
  * A store that shows all arrays plain. It can read, and it can write, delete and
@@ -49,7 +68,7 @@ export type PlainStore<S extends Store = Store> =
   & Pick<S, Extract<keyof S, "set" | "delete" | "list">>;
 
 /** A store through a translation: its documents, and its chunks under `default` keys. */
-export class StoreView implements View {
+export class StoreView {
   readonly store: Store;
   readonly translation: Translation;
   readonly arrays: TranslatedArrays;
@@ -65,10 +84,12 @@ export class StoreView implements View {
     const documents: Backend = {
       ...documentBackend(store, below, {
         show: (key, stored) =>
-          Promise.resolve(stored && shownDocument(this, key, stored)),
+          Promise.resolve(stored && this.#shownDocument(key, stored)),
         toStored: (key, bytes, stored, options) =>
-          storedDocument(this, key, bytes, stored, options),
-        changed: (key) => this.invalidate(key),
+          this.#storedDocument(key, bytes, stored, options),
+        changed: (key) => {
+          if (isDocument(key)) this.arrays.invalidate(rootOf(key));
+        },
       }),
       read: (_, task, options) =>
         task(computedValues((key) => this.readDocument(key, options))),
@@ -85,12 +106,86 @@ export class StoreView implements View {
     });
   }
 
-  /** Reads a document, also one of Zarr v2, as it is shown. */
-  readDocument(
+  /** Reads a document, also one of Zarr v2, and converts it to the one that is shown. */
+  async readDocument(
     key: StoreKey,
     options: StoreOptions | undefined,
   ): Promise<Uint8Array | undefined> {
-    return readViewDocument(this, key, options);
+    const { store, arrays } = this;
+    if (isV2Document(key)) return await readV2Document(store, key, options);
+    const { changes } = arrays;
+    const bytes = await readDocument(store, key, options);
+    const root = rootOf(key);
+    const isLatest = arrays.changes === changes;
+    if (bytes === undefined) {
+      if (isLatest) arrays.delete(root);
+      return undefined;
+    }
+    return this.#shownDocument(key, bytes, (document) => {
+      if (!isLatest) return;
+      // The chunks of the array need no second read.
+      if (isArrayDocument(document)) arrays.cacheDocument(root, bytes);
+      else arrays.delete(root);
+    });
+  }
+
+  /**
+   * Converts a stored document to the one that is shown.
+   *
+   * @param note Called with the stored document.
+   */
+  #shownDocument(
+    key: StoreKey,
+    bytes: Uint8Array,
+    note?: (document: unknown) => void,
+  ): Uint8Array {
+    const { store, translation } = this;
+    const show = (document: unknown) => {
+      note?.(document);
+      translation.check?.(withNumbers(document));
+      return changeNodes(
+        document,
+        (node, path) => shownNode(translation, node, path),
+      );
+    };
+    return inDocument(
+      key,
+      describeStore(store),
+      () => showZarrJson(bytes, show),
+    );
+  }
+
+  /**
+   * Converts a document that is written to the one that is stored.
+   *
+   * @param stored The document that it replaces.
+   */
+  async #storedDocument(
+    key: StoreKey,
+    bytes: Uint8Array,
+    stored: Uint8Array | undefined,
+    options: StoreOptions | undefined,
+  ): Promise<Uint8Array> {
+    const { store, translation } = this;
+    const storeName = describeStore(store);
+    const document = inDocument(key, storeName, () => parseZarrJson(bytes));
+    const nodes = new Map<string, unknown>();
+    for (const path of nodePaths(document)) {
+      const below = `${rootOf(key)}/${path}${DOCUMENT}`;
+      const isKey = keyProblem(below.slice(1)) === undefined;
+      const bytes = path === ""
+        ? stored
+        : isKey && await readDocument(store, below as StoreKey, options);
+      nodes.set(path, parsedOrNothing(bytes || undefined));
+    }
+    const toStored = (node: unknown, path: string) =>
+      translation.toStored(node, nodes.get(path));
+    return inDocument(
+      key,
+      storeName,
+      () =>
+        changeZarrJson(bytes, (document) => changeNodes(document, toStored)),
+    );
   }
 
   /**
@@ -130,11 +225,6 @@ export class StoreView implements View {
   /** Drops what is cached of the node of a document that was read. */
   forget(key: StoreKey): void {
     this.arrays.delete(rootOf(key));
-  }
-
-  /** Drops what is cached of the node of a document that was changed. */
-  invalidate(key: StoreKey): void {
-    if (isDocument(key)) this.arrays.invalidate(rootOf(key));
   }
 
   /**
@@ -223,4 +313,81 @@ export class StoreView implements View {
 function foldersOf(prefix: StoreKey): string[] {
   const names = prefix.split("/");
   return names.slice(1).map((_, i) => names.slice(0, i + 1).join("/"));
+}
+
+/** Whether a key is that of a document, `…/zarr.json`. */
+export function isDocument(key: StoreKey): boolean {
+  return key.endsWith(DOCUMENT);
+}
+
+/** Whether a key is that of a document of Zarr v3 or v2. */
+export function isAnyDocument(key: StoreKey): boolean {
+  return isDocument(key) || isV2Document(key);
+}
+
+/** Returns the root of a document's node, without a last `/`. */
+export function rootOf(key: StoreKey): "" | StoreKey {
+  return key.slice(0, key.lastIndexOf("/")) as "" | StoreKey;
+}
+
+/** The key of the `zarr.json` beside a document of Zarr v2. */
+function keyBeside(key: StoreKey): StoreKey {
+  return `${rootOf(key)}${DOCUMENT}`;
+}
+
+/** Converts the document of a node; `undefined` for one in consolidated metadata that is not understood, so that the node's own document is read. */
+function shownNode(
+  translation: Translation,
+  node: unknown,
+  path: string,
+): unknown {
+  try {
+    if (path !== "") translation.check?.(withNumbers(node));
+  } catch (error) {
+    if (error instanceof MetadataError) return undefined;
+    throw error;
+  }
+  return translation.toShown(node);
+}
+
+/** Parses a stored document; returns `undefined` for one that is not valid, which the write repairs. */
+function parsedOrNothing(bytes: Uint8Array | undefined): unknown {
+  try {
+    return bytes && parseExactZarrJson(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Reads a document of Zarr v2 as readers of JSON can read it; `undefined` for one beside a
+ * `zarr.json`. Consolidated metadata is read without the nodes that have a `zarr.json`.
+ */
+async function readV2Document(
+  store: Store,
+  key: StoreKey,
+  options: StoreOptions | undefined,
+): Promise<Uint8Array | undefined> {
+  const bytes = await readDocument(store, key, options);
+  const isShown = bytes !== undefined &&
+    !await hasDocument(store, keyBeside(key), options);
+  if (!isShown) return undefined;
+  try {
+    if (!key.endsWith("/.zmetadata")) {
+      return showZarrJson(bytes, (document) => document);
+    }
+    const root = rootOf(key);
+    const hidden = new Set<string>();
+    await runConcurrently([...v2Folders(bytes)], AT_ONCE, async (folder) => {
+      const beside: StoreKey = `${root}/${folder}zarr.json`;
+      if (await hasDocument(store, beside, options)) hidden.add(folder);
+    });
+    const shown = withoutV2Nodes(bytes, (folder) => hidden.has(folder));
+    return hasNonFinite(shown)
+      ? showZarrJson(shown, (document) => document)
+      : shown;
+  } catch (error) {
+    if (error instanceof MetadataError) return bytes; // Bytes that are not JSON are shown as they are stored.
+    throw error;
+  }
 }

@@ -32,10 +32,13 @@ import {
   storeOf,
   type StoreOptions,
 } from "../stores/mod.ts";
-import type { PlainStore } from "./store_view.ts";
-import { documentBackend } from "./document_backend.ts";
-import { viewBackend } from "./view_backend.ts";
-import { isAnyDocument, isDocument } from "./view_documents.ts";
+import {
+  isAnyDocument,
+  isDocument,
+  type PlainStore,
+  rootOf,
+} from "./store_view.ts";
+import { documentBackend, viewBackend } from "./view_backend.ts";
 
 /**
  * Shows the nodes of a store that have only documents of Zarr v2 as nodes of Zarr v3: a
@@ -136,7 +139,7 @@ async function shownDocument(
   if (own !== undefined) return own;
   const composed = await composeV2Document(
     store,
-    folderOf(key),
+    rootOf(key),
     options,
     settings,
   );
@@ -286,7 +289,7 @@ async function* list(
   prefix: StoreKey,
   options: StoreOptions | undefined,
 ): AsyncGenerator<StoreKey> {
-  const ownFolder = folderOf(prefix);
+  const ownFolder = rootOf(prefix);
   const isOwn = prefix !== `${ownFolder}/` &&
     `${ownFolder}${DOCUMENT}`.startsWith(prefix);
   // No document of Zarr v2 may begin with this prefix, so the listing below does not find the node.
@@ -296,11 +299,9 @@ async function* list(
   for await (const key of below.list!(prefix, options)) {
     if (!isV2Document(key)) yield key;
     else if (/\.z(?:array|group)$/.test(key)) {
-      const folder = folderOf(key);
-      // A node with both documents is an array.
-      const others = key.endsWith("/.zgroup")
-        ? [DOCUMENT, "/.zarray"]
-        : [DOCUMENT];
+      const folder = rootOf(key);
+      const others = [DOCUMENT];
+      if (key.endsWith("/.zgroup")) others.push("/.zarray"); // A node with both is an array.
       const document: StoreKey = `${folder as StoreKey}${DOCUMENT}`;
       const isShown = document.startsWith(prefix) &&
         !await hasAny(store, folder, others, options);
@@ -340,16 +341,11 @@ async function assertChangeable(
   options: StoreOptions | undefined,
 ): Promise<void> {
   const isOfV2 = isV2Document(key) ||
-    isDocument(key) && await isV2Node(store, folderOf(key), options);
+    isDocument(key) && await isV2Node(store, rootOf(key), options);
   if (!isOfV2) return;
   throw new RangeError(
     `Cannot change ${
       describe(key)
     }, a document of a Zarr v2 node, through a view that shows the node as Zarr v3; migrate gives nodes a zarr.json`,
   );
-}
-
-/** The prefix of the keys beside a document, without a last `/`. */
-function folderOf(key: StoreKey): "" | StoreKey {
-  return key.slice(0, key.lastIndexOf("/")) as "" | StoreKey;
 }
