@@ -1,5 +1,5 @@
 import { innermostEncoding } from "../chunk_key_encoding/mod.ts";
-import { sampleKeys, sharedKey } from "../concat_parts/mod.ts";
+import { assertPartKeys, sampleKeys } from "../concat_parts/mod.ts";
 import { describe, MetadataError } from "../errors/mod.ts";
 import { isMetadataKey } from "../stores/mod.ts";
 import type { ParsedArray } from "./parsed_array.ts";
@@ -21,35 +21,16 @@ export function assertPortableKeys(
     base.name !== "template" &&
     sampleKeys(base, rank).some((key) => problemOf(key) !== undefined)
   ) return;
-  const assertPortable = (key: string, what: string, path: string) => {
-    const problem = problemOf(key);
-    if (problem === undefined) return;
-    throw new MetadataError(`The ${what} ${describe(key)} ${problem}`, path);
-  };
   for (const key of samples) {
-    assertPortable(key, "chunk key", "/chunk_key_encoding");
+    const problem = problemOf(key);
+    if (problem === undefined) continue;
+    throw new MetadataError(
+      `The chunk key ${describe(key)} ${problem}`,
+      "/chunk_key_encoding",
+    );
   }
-  for (const [i, { keySuffix }] of parts.entries()) {
-    const path = suffixPaths[i]!;
-    for (const key of samples) {
-      assertPortable(key + keySuffix, "part key", path);
-    }
-    for (const { keySuffix: other } of parts.slice(0, i)) {
-      const ignoreCase = true;
-      const key = sharedKey(keySuffix, other, samples, keys, rank, {
-        ignoreCase,
-      });
-      if (key === undefined) continue;
-      throw new MetadataError(
-        `Two parts could be stored under the key ${
-          describe(key)
-        } where case does not matter, as on Windows and macOS, with the suffixes ${
-          describe(other)
-        } and ${describe(keySuffix)}; expected suffixes that differ otherwise`,
-        path,
-      );
-    }
-  }
+  const placed = parts.map((part, i) => ({ ...part, path: suffixPaths[i]! }));
+  assertPartKeys(placed, keys, rank, { problemOf, ignoreCase: true });
 }
 
 function problemOf(key: string): string | undefined {

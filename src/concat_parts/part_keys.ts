@@ -81,6 +81,14 @@ function dividedParts(
   return divided;
 }
 
+/** What part keys must be. */
+interface KeyRules {
+  /** Says what is wrong with a key. */
+  problemOf?(key: string): string | undefined;
+  /** Whether keys that differ only by case count as equal. */
+  readonly ignoreCase?: boolean;
+}
+
 /**
  * Throws if two parts could share a key, or a part key could leave the array's
  * folder or be the key of a metadata document.
@@ -93,29 +101,42 @@ export function assertPartKeys(
   parts: readonly FlatPart[],
   chunkKeys: ChunkKeys,
   rank: number,
+  { problemOf = chunkKeyProblem, ignoreCase = false }: KeyRules = {},
 ): void {
   const samples = sampleKeys(chunkKeys, rank);
-  parts.forEach(({ keySuffix, path }, i) => {
-    for (const key of samples) assertUsable(key + keySuffix, path);
-    for (const other of parts.slice(0, i)) {
-      const shared = sharedKey(
-        keySuffix,
-        other.keySuffix,
-        samples,
-        chunkKeys,
-        rank,
-      );
-      if (shared === undefined) continue;
+  const fold = (text: string) => ignoreCase ? text.toLowerCase() : text;
+  for (const [i, { keySuffix, path }] of parts.entries()) {
+    for (const sample of samples) {
+      const key = sample + keySuffix;
+      const problem = problemOf(key);
+      if (problem === undefined) continue;
       throw new MetadataError(
-        `Two parts could be stored under the key ${
-          describe(shared)
+        `The part key ${describe(key)} ${problem}`,
+        path,
+      );
+    }
+    for (const other of parts.slice(0, i)) {
+      const [longer, shorter] = [keySuffix, other.keySuffix]
+        .sort((a, b) => b.length - a.length) as [string, string];
+      if (!fold(longer).endsWith(fold(shorter))) continue;
+      // They share a key if a chunk key followed by the rest is a chunk key.
+      const rest = longer.slice(0, longer.length - shorter.length);
+      const sample = samples.find((key) =>
+        isDecodable(chunkKeys, key + rest, rank)
+      );
+      if (sample === undefined) continue;
+      throw new MetadataError(
+        `Two parts could be stored under the key ${describe(sample + longer)}${
+          ignoreCase
+            ? " where case does not matter, as on Windows and macOS"
+            : ""
         }, with the suffixes ${describe(other.keySuffix)} and ${
           describe(keySuffix)
         }, where each part needs a key of its own`,
         path,
       );
     }
-  });
+  }
 }
 
 /**
@@ -189,39 +210,6 @@ function encodeIfAble(
   } catch {
     return undefined;
   }
-}
-
-function assertUsable(key: string, path: string): void {
-  const problem = chunkKeyProblem(key);
-  if (problem === undefined) return;
-  throw new MetadataError(`The part key ${describe(key)} ${problem}`, path);
-}
-
-/**
- * Returns a key that two parts could share, one with the suffix `a` and one with the
- * suffix `b`, of the same chunk or of two chunks. Such a key exists if the longer
- * suffix is `rest + shorter` and a chunk key followed by `rest` is a chunk key.
- *
- * @param options `ignoreCase`: whether keys that differ only by case count as equal.
- */
-export function sharedKey(
-  a: string,
-  b: string,
-  samples: readonly string[],
-  chunkKeys: ChunkKeys,
-  rank: number,
-  { ignoreCase = false }: { ignoreCase?: boolean } = {},
-): string | undefined {
-  const [longer, shorter] = a.length >= b.length ? [a, b] : [b, a];
-  const isEnd = ignoreCase
-    ? longer.toLowerCase().endsWith(shorter.toLowerCase())
-    : longer.endsWith(shorter);
-  if (!isEnd) return undefined;
-  const rest = longer.slice(0, longer.length - shorter.length);
-  const sample = samples.find((key) =>
-    isDecodable(chunkKeys, key + rest, rank)
-  );
-  return sample === undefined ? undefined : sample + longer;
 }
 
 function isDecodable(chunkKeys: ChunkKeys, key: string, rank: number): boolean {

@@ -65,37 +65,24 @@ class StreamSource implements ByteSource {
   }
 }
 
-/** Windows that begin before this byte of a file are read without another thread, which takes longer than to copy a few bytes. */
-const READ_AT_ONCE = 1024 * 1024;
-
 class ReaderSource implements ByteSource {
   readonly fillsWindows = true;
   readonly #reader: ByteReader;
-  readonly #readSync: ((memory: Uint8Array) => number | null) | undefined;
   #isOpen = true;
-  #received = 0;
-  /** Whether the last read filled its memory. After another one, the end of a file is near. */
-  #wasFull = true;
 
   constructor(reader: ByteReader) {
     this.#reader = reader;
-    this.#readSync = syncReadOf(reader);
   }
 
   async next(window: () => Uint8Array): Promise<Uint8Array | undefined> {
     if (!this.#isOpen) return undefined;
     const memory = window();
-    const isShort = this.#received < READ_AT_ONCE || !this.#wasFull;
-    const read = this.#readSync !== undefined && isShort
-      ? this.#readSync(memory)
-      : await this.#reader.read(memory);
+    const read = await this.#reader.read(memory);
     if (read === null) {
       this.cancel();
       return undefined;
     }
     if (Number.isInteger(read) && read > 0 && read <= memory.length) {
-      this.#received += read;
-      this.#wasFull = read === memory.length;
       return memory.subarray(0, read);
     }
     throw new RangeError(
@@ -109,26 +96,6 @@ class ReaderSource implements ByteSource {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     closeReader(this.#reader).catch(() => {});
-  }
-}
-
-/** The synchronous methods of a file of Deno. */
-interface SyncFile {
-  readSync(memory: Uint8Array): number | null;
-  statSync(): { readonly isFile: boolean };
-}
-
-/**
- * Returns the synchronous `read` of a regular file of Deno. Reading any other file at once,
- * such as a pipe or a terminal, may wait for another program.
- */
-function syncReadOf(reader: ByteReader) {
-  const { readSync, statSync } = reader as Partial<SyncFile>;
-  if (readSync === undefined || statSync === undefined) return undefined;
-  try {
-    return statSync.call(reader).isFile ? readSync.bind(reader) : undefined;
-  } catch {
-    return undefined; // There is no permission for the real path of the file.
   }
 }
 

@@ -5,12 +5,12 @@ import {
   innermostChunks,
 } from "../blocks/mod.ts";
 import { describe } from "../errors/mod.ts";
-import { copyBytes, joinBytes } from "../runtime/mod.ts";
 import type { InnerPath } from "../shards/mod.ts";
 import {
   type Backend,
   backendOf,
   type ByteRange,
+  MemoryPendingValues,
   type Store,
   type StoreOptions,
   toStream,
@@ -134,25 +134,13 @@ function innerChunkBackend(
         },
         version: () => undefined,
       }),
-    prepare() {
-      const pieces: Uint8Array[] = [];
-      return Promise.resolve({
-        set(_, bytes) {
-          pieces.push(copyBytes(bytes));
-          return Promise.resolve();
-        },
-        writer: () =>
-          Promise.resolve({
-            write(bytes) {
-              pieces.push(copyBytes(bytes));
-              return Promise.resolve(bytes.length);
-            },
-            close() {},
-          }),
-        commit: () => change(joinBytes(pieces)),
-        abort: () => Promise.resolve(),
-      });
-    },
+    prepare: (_, options) =>
+      Promise.resolve(
+        new MemoryPendingValues(
+          options?.signal,
+          (values) => change(values.get(key)),
+        ),
+      ),
     remove: () => change(undefined),
   };
 }
