@@ -288,8 +288,10 @@ const REFUSED: [ErrorClass: typeof RangeError, Record<string, object[]>][] = [
     ],
     'Parts ".header" and "" have no size': [{ parts: [".header", ""] }],
     'Two parts have the keySuffix ""': [{ parts: ["", ""] }],
-    "leave out that part": [{ parts: ["", ".index"] }],
-    "leave out that part": [{ parts: [".head:4", "", ".index"] }],
+    "leave out that part": [
+      { parts: ["", ".index"] },
+      { parts: [".head:4", "", ".index"] },
+    ],
     'the last codec is "bytes"': [{ parts: ["", ".crc32c"] }],
     "the last 4 bytes of its index": [{ ...SHARDED, parts: ["", ".crc32c"] }],
     "its checksum as the last part": [
