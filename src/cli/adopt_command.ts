@@ -23,26 +23,32 @@ export const ADOPT: Command = {
   operands: ["FILES…"],
   operandsWith: { places: [] },
   summary:
-    "Makes an array of TIFF or zip files without changing them: writes an index beside each file, and the zarr.json of the array. FILES may be folders.",
-  options: {
-    "--into <PATH>": "the folder of the array",
-    "--template <FORMAT>":
-      "the format of the file names, such as row{0}_column{1}.tif; {0+1} counts from 1, {0*10} by 10; by default, names such as c/0/1.tif",
-    "--places <CSV>":
-      "a table of files and their grid coordinates, such as tile.tif,0,1, in place of FILES; implies --link",
-    "--link":
-      "also give each file the name of its chunk, by a hard link in the folder of the array",
-    "--dimension-names <NAMES>":
-      "the names of the dimensions, such as time,y,x; a name may be empty",
-    "--multiscale":
-      "make a group whose arrays 0, 1 and so on are the pages of the TIFFs and their overviews; implies --link",
-    "--stack":
-      "make each TIFF one element along a new first dimension, in the order given; along several new dimensions if --dimension-names t,z,y,x or the header of --places names more than the files have",
-    "--page <N>":
-      "adopt only this page of each TIFF, counted from 0; by default, all pages",
-    "--array <PATH>": "the path of the array inside the zips",
-    "--overwrite": "replace existing indexes and zarr.json",
-    "--dry-run": "print what would be done, and write nothing",
+    "Makes an array of TIFF or zip files without changing them: writes an index beside each file, and the zarr.json of the array. FILES may be folders. Most uses need --into, --template, --link, --stack or --dry-run.",
+  options: { "--into <PATH>": "the folder of the array" },
+  groups: {
+    "Layout:": {
+      "--template <FORMAT>":
+        "the format of the file names, such as row{0}_column{1}.tif; {0+1} counts from 1, {0*10} by 10; by default, names such as c/0/1.tif",
+      "--places <CSV>":
+        "a table of files and their grid coordinates, such as tile.tif,0,1, in place of FILES; implies --link",
+      "--link":
+        "also give each file the name of its chunk, by a hard link in the folder of the array",
+      "--stack":
+        "make each TIFF one element along a new first dimension, in the order given; along several new dimensions if --dimension-names t,z,y,x or the header of --places names more than the files have",
+      "--dimension-names <NAMES>":
+        "the names of the dimensions, such as time,y,x; a name may be empty",
+    },
+    "Containers:": {
+      "--multiscale":
+        "make a group whose arrays 0, 1 and so on are the pages of the TIFFs and their overviews; implies --link",
+      "--page <N>":
+        "adopt only this page of each TIFF, counted from 0; by default, all pages",
+      "--array <PATH>": "the path of the array inside the zips",
+    },
+    "Safety:": {
+      "--overwrite": "replace existing indexes and zarr.json",
+      "--dry-run": "print what would be done, and write nothing",
+    },
   },
   exclusive: [["places", "template"]],
   examples: [

@@ -57,13 +57,13 @@ export const CONVERT: Command = {
   operands: ["SOURCE", "TARGET"],
   operandsWith: { "in-place": ["PATH"] },
   summary:
-    "Copies an array or a group, and changes the chunk keys, parts, codecs, chunks or shards of its arrays. The layout stays the same where no option changes it. SOURCE is the path or the URL of a folder or a zip archive, and TARGET a path or the URL of a bucket.",
+    "Copies an array or a group, and changes the chunk keys, parts, codecs, chunks or shards of its arrays. The layout stays the same where no option changes it. SOURCE is the path or the URL of a folder or a zip archive, and TARGET a path or the URL of a bucket. Most uses need --suffix, --parts, --plain, --container or --codecs.",
   options: {},
   groups: {
-    "Keys and parts of chunks:": LAYOUT_OPTIONS,
-    "Shards that are files of other programs:": CONTAINER_OPTIONS,
-    "Encoding anew:": RECODE_OPTIONS,
-    "Which nodes:": {
+    "Layout:": LAYOUT_OPTIONS,
+    "Containers:": CONTAINER_OPTIONS,
+    "Codecs, chunks and shards:": RECODE_OPTIONS,
+    "Nodes:": {
       ...NODE_OPTIONS,
       "--keep-going":
         "leave out invalid nodes of a group, which makes the exit status 1, and copy arrays that cannot get the layout as they are",
