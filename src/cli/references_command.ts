@@ -1,6 +1,6 @@
-import { isAbsolute, resolve } from "node:path";
+import { dirname, isAbsolute, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { nodeChooser, placeOf, readNodes } from "../hierarchy/mod.ts";
 import { references } from "../jobs/mod.ts";
 import { isArrayDocument } from "../metadata/mod.ts";
@@ -34,7 +34,7 @@ export const REFERENCES: Command = {
   summary:
     "Writes references to the chunks of an array or a group, in the format of kerchunk, by which zarr-python, xarray, GDAL and VirtualiZarr read the array where it is. SOURCE is the path or the URL of a folder. References are those of the moment: a chunk that is written later may be read wrong.",
   options: {
-    "-o, --output <FILE>": "the JSON file to write",
+    "-o, --output <FILE>": "the JSON file to write; its folder is made",
     "--url-prefix <URL>":
       "what comes before keys in URLs; by default, the URL of SOURCE",
     "--inline-limit <N>":
@@ -80,6 +80,7 @@ export const REFERENCES: Command = {
     });
     const unfinished = `${output}.unfinished`;
     try {
+      await mkdir(dirname(output), { recursive: true });
       await writeFile(unfinished, stream, { signal: io.signal });
       await rename(unfinished, output);
     } catch (error) {

@@ -166,7 +166,7 @@ Deno.test("references refuse what cannot be referred to, and damage", async () =
 
 Deno.test("zarr-parts references writes a file, and says how to open it", () =>
   inTempDir(async (folder) => {
-    const file = `${folder}/refs.json`;
+    const file = `${folder}/new/refs.json`;
     const source = "tests/fixtures/dem.zarr";
     const { code, out } = await runCli("references", source, "-o", file);
     assertEquals(code, 0);

@@ -476,3 +476,18 @@ Deno.test("HttpStore gives no connection to a request that was aborted while it 
   answers.shift()!();
   assertEquals(await third, VALUE);
 });
+
+Deno.test("HttpStore sends no request again for which the pause has left no time", async () => {
+  let requests = 0;
+  const store = new HttpStore("http://127.0.0.1/data", {
+    retryDelay: 40,
+    timeout: 30,
+    fetch() {
+      requests++;
+      return Promise.reject(new TypeError("dns error"));
+    },
+  });
+  const message = "no address was found for the host 127.0.0.1";
+  await assertRejects(() => store.get("/k"), Error, message);
+  assertEquals(requests, 1);
+});

@@ -241,7 +241,7 @@ export class HttpClient {
           silence.abort(
             new DOMException(`Silent for ${this.#timeout} ms`, "TimeoutError"),
           ),
-        Math.min(limit, LONGEST_TIMER),
+        Math.min(Math.max(limit, 0), LONGEST_TIMER),
       );
       try {
         signal.throwIfAborted();

@@ -162,15 +162,14 @@ export async function repeat<T>(
   try {
     return await retry(() => ++tries === 1 ? Promise.reject(first) : task(), {
       retries,
-      minTimeout: retryDelay,
-      maxTimeout: LONGEST_DELAY,
-      randomize: true,
+      minTimeout: 0, // The pause is made below, since it must end before the time does.
       ...signal && { signal },
-      async shouldRetry({ error }) {
-        if (!isRepeated(error)) return false;
-        if (error instanceof StatusError && error.retryAfter) {
-          await pause(error.retryAfter, signal);
-        }
+      async shouldRetry({ error, retriesConsumed }) {
+        const { retryAfter = 0 } = error as Partial<StatusError>;
+        const delay = retryDelay * 2 ** retriesConsumed * (1 + Math.random());
+        const time = Math.max(retryAfter, Math.min(delay, LONGEST_DELAY));
+        if (!isRepeated(error) || time >= timeLeft()) return false;
+        await pause(time, signal);
         return true;
       },
     });
