@@ -10,19 +10,21 @@ import {
   type ChunkBlock,
   ChunkCoder,
   type ChunkFormat,
+  ChunkJobs,
+  CodecError,
   codecsIn,
   copyFromChunk,
   copyIntoChunk,
   type DecodeJob,
   type EncodeJob,
+  type Encoding,
+  gatherChunk,
   inTurn,
   isCheapToDecode,
   isInThreads,
-  isRepeated,
   type JobResult,
   ownCodecs,
   type RecodeJob,
-  repeatElement,
   stridesInOrder,
   type Threads,
 } from "../threads/mod.ts";
@@ -66,13 +68,12 @@ export interface EncodeOptions extends CodecOptions {
   readonly leavesOut?: boolean | undefined;
 }
 
-/** Thrown if codecs refuse a chunk or its elements. */
-export class CodecError extends Error {}
-
 /** Decodes chunks into blocks of elements, and encodes chunks of blocks. */
 export class ElementCodecs {
   readonly format: ChunkFormat;
   readonly #coder: ChunkCoder;
+  /** What does the jobs of chunks in the calling thread. */
+  readonly #jobs: ChunkJobs;
   /** Whether threads do not have the codecs: those of others, and shards. */
   readonly #isForeign: boolean;
   /** Whether the calling thread is about as fast as a message to a thread. */
@@ -83,8 +84,11 @@ export class ElementCodecs {
   readonly strides: readonly number[];
   /** The length of a decoded chunk in bytes. */
   readonly chunkBytes: number;
-  /** The formats for chunks that are encoded by the codecs of others. */
-  readonly #recoded = new Map<ElementCodecs, ChunkFormat>();
+  /** What encodes chunks by the codecs of others: in threads by a format, and in the calling thread. */
+  readonly #recoding = new Map<
+    ElementCodecs,
+    { readonly format: ChunkFormat; readonly jobs: ChunkJobs }
+  >();
 
   private constructor(
     format: ChunkFormat,
@@ -93,6 +97,7 @@ export class ElementCodecs {
   ) {
     this.format = format;
     this.#coder = coder;
+    this.#jobs = new ChunkJobs(format, () => Promise.resolve(coder));
     const { codecs, shape, elementSize } = format;
     this.isCheap = isCheapToDecode(codecs);
     this.#isForeign = isForeign;
@@ -201,14 +206,13 @@ export class ElementCodecs {
     }
   }
 
-  #decodeHere(
+  async #decodeHere(
     { bytes, rows, block }: EncodedChunk,
     key = "",
   ): Promise<void> {
-    return inTurn(async () => {
+    await inTurn(() => {
       noteKey(bytes, key, rows);
-      const elements = await this.#coder.decode(bytes, undefined);
-      copyFromChunk(block, elements, this.format.elementSize);
+      return this.#jobs.run({ kind: "decode", bytes, block });
     });
   }
 
@@ -230,39 +234,8 @@ export class ElementCodecs {
     const isThreaded =
       (this.usesThreads(threads) || encoder.usesThreads(threads)) &&
       !this.#isForeign && !encoder.#isForeign;
-    const results = isThreaded
-      ? await this.#recodeInThread(chunks, encoder, fill, threads!, signal)
-      : undefined;
-    const encoded: (Uint8Array | undefined)[] = [];
-    let memory: Uint8Array | undefined;
-    for (const [i, chunk] of chunks.entries()) {
-      const result = results?.[i];
-      if (result === true || result instanceof Uint8Array) {
-        encoded.push(result === true ? undefined : result);
-        continue;
-      }
-      signal?.throwIfAborted();
-      const bytes = isThreaded ? await chunk.read() : chunk.bytes;
-      if (bytes === undefined) throw changedError(chunk);
-      memory ??= new Uint8Array(this.chunkBytes);
-      const block = { ...chunk.block, bytes: memory };
-      await this.decodeNamed({ ...chunk, bytes, block }, chunk);
-      encoded.push(await encoder.#encodeHere(block, { fill, leavesOut: true }));
-    }
-    return encoded;
-  }
-
-  #recodeInThread(
-    chunks: readonly EncodedChunk[],
-    encoder: ElementCodecs,
-    fill: Uint8Array | undefined,
-    threads: Threads,
-    signal: AbortSignal | undefined,
-  ): Promise<readonly JobResult[] | undefined> {
-    const format = this.#recoded.get(encoder) ??
-      { ...this.format, recoded: encoder.format.codecs };
-    this.#recoded.set(encoder, format);
-    const jobs = chunks.map(({ bytes, rows, block }): RecodeJob => {
+    const { format, jobs } = this.#recodingBy(encoder);
+    const toJob = ({ bytes, rows, block }: EncodedChunk): RecodeJob => {
       const isWhole = this.isWhole(block);
       return {
         kind: "recode",
@@ -270,11 +243,46 @@ export class ElementCodecs {
         rows,
         counts: isWhole ? undefined : block.counts,
         strides: encoder.strides,
-        fill: isWhole ? undefined : fill ?? this.#zero,
+        fill: isWhole ? undefined : fill,
         leaveOut: fill,
       };
-    });
-    return this.#run(jobs, threads, signal, format);
+    };
+    const results = isThreaded
+      ? await this.#run(chunks.map(toJob), threads!, signal, format)
+      : [];
+    const encoded: (Uint8Array | undefined)[] = [];
+    for (const [i, chunk] of chunks.entries()) {
+      let result = results[i];
+      if (result !== true && !(result instanceof Uint8Array)) {
+        signal?.throwIfAborted();
+        const bytes = isThreaded ? await chunk.read() : chunk.bytes;
+        if (bytes === undefined) throw changedError(chunk);
+        result = await inTurn(() => {
+          noteKey(bytes, chunk.key, chunk.rows);
+          return jobs.run({ ...toJob(chunk), bytes, rows: undefined });
+        }).catch((cause) => {
+          if (cause instanceof CodecError) throw cause;
+          throw undecodedError(cause, chunk.what, chunk.key);
+        });
+      }
+      encoded.push(result === true ? undefined : result as Uint8Array);
+    }
+    return encoded;
+  }
+
+  #recodingBy(encoder: ElementCodecs) {
+    const known = this.#recoding.get(encoder);
+    if (known !== undefined) return known;
+    const made = {
+      format: { ...this.format, recoded: encoder.format.codecs },
+      jobs: new ChunkJobs(
+        this.format,
+        () => Promise.resolve(this.#coder),
+        () => Promise.resolve(encoder.#coder),
+      ),
+    };
+    this.#recoding.set(encoder, made);
+    return made;
   }
 
   /**
@@ -317,17 +325,15 @@ export class ElementCodecs {
     options: EncodeOptions,
     threads: Threads,
   ): Promise<(Uint8Array | undefined)[]> {
-    const { fill, leavesOut, signal } = options;
-    const jobs = blocks.map((block): EncodeJob => ({
-      kind: "encode",
-      elements: isShared(block) ? block : this.#gather(block, fill),
-      strides: this.strides,
-      fill: isShared(block) && !this.isWhole(block)
-        ? fill ?? this.#zero
-        : undefined,
-      leaveOut: leavesOut ? fill : undefined,
-    }));
-    const results = await this.#run(jobs, threads, signal);
+    const jobs = blocks.map((block): EncodeJob => {
+      const encoding = this.#encodingOf(block, options);
+      // Memory that is not shared goes to the thread, with only what it needs.
+      const elements = isShared(block)
+        ? block
+        : gatherChunk(block, this.format, encoding);
+      return { kind: "encode", elements, ...encoding };
+    });
+    const results = await this.#run(jobs, threads, options.signal);
     const encoded: (Uint8Array | undefined)[] = [];
     for (const [i, block] of blocks.entries()) {
       const result = results[i];
@@ -344,17 +350,24 @@ export class ElementCodecs {
 
   async #encodeHere(
     block: ChunkBlock,
-    { fill, leavesOut }: EncodeOptions,
+    options: EncodeOptions,
   ): Promise<Uint8Array | undefined> {
-    return await inTurn(async () => {
-      const bytes = this.#gather(block, fill);
-      if (leavesOut && fill && isRepeated(bytes, fill)) return undefined;
-      try {
-        return await this.#coder.encode({ bytes, strides: this.strides });
-      } catch (cause) {
-        throw new CodecError(String(cause), { cause });
-      }
-    });
+    const encoding = this.#encodingOf(block, options);
+    const result = await inTurn(() =>
+      this.#jobs.run({ kind: "encode", elements: block, ...encoding })
+    );
+    return result === true ? undefined : result as Uint8Array;
+  }
+
+  #encodingOf(
+    block: ChunkBlock,
+    { fill, leavesOut }: EncodeOptions,
+  ): Encoding {
+    return {
+      strides: this.strides,
+      fill: this.isWhole(block) ? undefined : fill,
+      leaveOut: leavesOut ? fill : undefined,
+    };
   }
 
   /**
@@ -411,27 +424,6 @@ export class ElementCodecs {
         { cause },
       );
     }
-  }
-
-  /** Returns the elements of a chunk in memory of their own. */
-  #gather(
-    block: ChunkBlock,
-    fill: Uint8Array | undefined,
-  ): Uint8Array {
-    const { elementSize, shape } = this.format;
-    const bytes = new Uint8Array(this.chunkBytes);
-    const { strides } = this;
-    if (!this.isWhole(block)) {
-      const to = { bytes, offset: 0, strides };
-      repeatElement(to, fill ?? this.#zero, shape, elementSize);
-    }
-    copyIntoChunk(block, { bytes, strides }, elementSize);
-    return bytes;
-  }
-
-  /** A number of only zero bits. */
-  get #zero(): Uint8Array {
-    return new Uint8Array(this.format.elementSize);
   }
 
   /** Whether a block has all elements of its chunk. */

@@ -6,7 +6,6 @@
  */
 export {
   changedError,
-  CodecError,
   ElementCodecs,
   type StoredChunk,
   undecodedError,

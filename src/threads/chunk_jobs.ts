@@ -1,6 +1,6 @@
 import { type ChunkRows, decodeChunk, noteKey } from "../codecs/mod.ts";
 import { CODEC_BY_NAME, type NamedConfiguration } from "../metadata/mod.ts";
-import { copyBytes, nativeZlib, ownBytes } from "../runtime/mod.ts";
+import { copyBytes, loadOnce, nativeZlib, ownBytes } from "../runtime/mod.ts";
 import { ChunkCoder, type ChunkFormat, ownCodecs } from "./chunk_coder.ts";
 import {
   type ChunkBlock,
@@ -36,7 +36,7 @@ export interface CheckJob extends StoredChunk {
 }
 
 /** How the elements of a chunk are encoded. */
-interface Encoding {
+export interface Encoding {
   /** The element of the chunk outside of the elements that are given. */
   readonly fill?: Uint8Array | undefined;
   /** A chunk of which each element has these bytes is not encoded: the result is `true`. */
@@ -173,14 +173,19 @@ const MOST_FORMATS = 64;
 
 /** Does the jobs of requests. {@linkcode inTurn} runs the calls. */
 export class JobRunner {
-  /** The codecs of formats, by the formats as JSON. */
-  readonly #formats = new Map<string, FormatCoders>();
+  /** What does the jobs of formats, by the formats as JSON. */
+  readonly #formats = new Map<string, ChunkJobs>();
 
   /** Does the jobs of a request. The results have memory of their own. */
   async run({ format, jobs }: Request): Promise<JobResult[]> {
     const name = JSON.stringify(format, exactly);
-    const coders = this.#formats.get(name) ?? new FormatCoders(format);
-    this.#formats.set(name, coders);
+    const { recoded } = format;
+    const runner = this.#formats.get(name) ?? new ChunkJobs(
+      format,
+      loadOnce(() => loadCoder(format)),
+      loadOnce(() => loadCoder({ ...format, codecs: recoded ?? [] })),
+    );
+    this.#formats.set(name, runner);
     if (this.#formats.size > MOST_FORMATS) {
       const [oldest] = this.#formats.keys();
       this.#formats.delete(oldest!);
@@ -188,7 +193,7 @@ export class JobRunner {
     const results: JobResult[] = [];
     for (const job of jobs) {
       try {
-        results.push(await coders.run(job));
+        results.push(await runner.run(job));
       } catch (error) {
         results.push({ failed: String(error) });
       }
@@ -205,39 +210,71 @@ function exactly(_: string, value: unknown): unknown {
   return Number.isFinite(value) ? value : String(value);
 }
 
-/** The codecs of a format, which are loaded when a job needs them. */
-class FormatCoders {
-  readonly #format: ChunkFormat;
-  #coder: Promise<ChunkCoder> | undefined;
-  #recoder: Promise<ChunkCoder> | undefined;
+async function loadCoder(format: ChunkFormat): Promise<ChunkCoder> {
+  const codecs = await ownCodecs(format);
+  if (codecs !== undefined) return ChunkCoder.create(format, codecs);
+  throw new TypeError("This package does not have all of the codecs");
+}
 
-  constructor(format: ChunkFormat) {
+/** Thrown if codecs refuse elements, or a chunk that is to be changed. */
+export class CodecError extends Error {}
+
+/** Does the jobs of a format, in any thread. {@linkcode inTurn} runs the calls. */
+export class ChunkJobs {
+  readonly #format: ChunkFormat;
+  readonly #coder: () => Promise<ChunkCoder>;
+  readonly #recoder: () => Promise<ChunkCoder>;
+
+  /**
+   * @param coder Loads the codecs of the format.
+   * @param recoder Loads those by which chunks are encoded again.
+   */
+  constructor(
+    format: ChunkFormat,
+    coder: () => Promise<ChunkCoder>,
+    recoder = coder,
+  ) {
     this.#format = format;
+    this.#coder = coder;
+    this.#recoder = recoder;
   }
 
+  /**
+   * Does a job. The result has memory of its own.
+   *
+   * @throws {CodecError} If elements cannot be encoded.
+   * @throws {Error} If a chunk cannot be decoded.
+   */
   async run(job: Job): Promise<JobResult> {
+    const { shape, elementSize } = this.#format;
     switch (job.kind) {
-      case "decode":
-        return await this.#decode(job);
       case "check":
         return await this.#check(job);
-      case "encode":
-        return await this.#encode(job);
-      case "recode":
-        return await this.#recode(job);
+      case "decode": {
+        const chunk = await (await this.#coder()).decode(job.bytes, job.rows);
+        if (job.block === undefined) {
+          // Codecs use the memory of the elements again.
+          return { ...chunk, bytes: copyBytes(chunk.bytes) };
+        }
+        copyFromChunk(job.block, chunk, elementSize);
+        return true;
+      }
+      case "encode": {
+        const { elements } = job;
+        const bytes = elements instanceof Uint8Array
+          ? elements
+          : gatherChunk(elements, this.#format, job);
+        return await encode(bytes, job, await this.#coder());
+      }
+      case "recode": {
+        const chunk = await (await this.#coder()).decode(job.bytes, job.rows);
+        const bytes = filledChunk(this.#format, job);
+        const to = { bytes, offset: 0, strides: job.strides };
+        const counts = job.counts ?? shape;
+        copyElements(to, { ...chunk, offset: 0 }, counts, elementSize);
+        return await encode(bytes, job, await this.#recoder());
+      }
     }
-  }
-
-  async #decode({ bytes: stored, rows, block }: DecodeJob): Promise<JobResult> {
-    const coder = await (this.#coder ??= loadCoder(this.#format));
-    const elements = await coder.decode(stored, rows);
-    if (block === undefined) {
-      // Codecs use the memory of the elements again.
-      const { bytes, strides } = elements;
-      return { bytes: copyBytes(bytes), strides };
-    }
-    copyFromChunk(block, elements, this.#format.elementSize);
-    return true;
   }
 
   /** Decodes a chunk as `verify` does in the calling thread without codecs of the caller. */
@@ -248,52 +285,32 @@ class FormatCoders {
     if (unknown === undefined) return true;
     throw new TypeError(`Unknown ${unknown}`);
   }
-
-  async #encode({ elements, ...encoding }: EncodeJob): Promise<JobResult> {
-    const coder = await (this.#coder ??= loadCoder(this.#format));
-    if (elements instanceof Uint8Array) {
-      return await encode(elements, encoding, coder);
-    }
-    const { strides } = encoding;
-    const { elementSize } = this.#format;
-    const bytes = this.#filled(encoding);
-    copyIntoChunk(elements, { bytes, strides }, elementSize);
-    return await encode(bytes, encoding, coder);
-  }
-
-  async #recode({ bytes: stored, rows, counts, ...encoding }: RecodeJob) {
-    const { recoded = [], shape, elementSize } = this.#format;
-    const coder = await (this.#coder ??= loadCoder(this.#format));
-    const decoded = await coder.decode(stored, rows);
-    const { strides } = encoding;
-    const bytes = this.#filled(encoding);
-    copyElements(
-      { bytes, offset: 0, strides },
-      { ...decoded, offset: 0 },
-      counts ?? shape,
-      elementSize,
-    );
-    this.#recoder ??= loadCoder({ ...this.#format, codecs: recoded });
-    return await encode(bytes, encoding, await this.#recoder);
-  }
-
-  /** Returns memory for the elements of a chunk, of which some may be filled. */
-  #filled({ fill, strides }: Encoding): Uint8Array {
-    const { shape, elementSize } = this.#format;
-    const length = shape.reduce((product, n) => product * n, elementSize);
-    const bytes = new Uint8Array(length);
-    if (fill?.some((byte) => byte !== 0)) {
-      const to = { bytes, offset: 0, strides };
-      repeatElement(to, fill, shape, elementSize);
-    }
-    return bytes;
-  }
 }
 
-async function loadCoder(format: ChunkFormat): Promise<ChunkCoder> {
-  const codecs = await ownCodecs(format);
-  if (codecs !== undefined) return ChunkCoder.create(format, codecs);
-  throw new TypeError("This package does not have all of the codecs");
+/** Copies the elements of a block into memory for a chunk, whose other elements are filled. */
+export function gatherChunk(
+  block: ChunkBlock,
+  format: ChunkFormat,
+  encoding: Encoding,
+): Uint8Array {
+  const { strides } = encoding;
+  const bytes = filledChunk(format, encoding);
+  copyIntoChunk(block, { bytes, strides }, format.elementSize);
+  return bytes;
+}
+
+/** Returns memory for the elements of a chunk, which may be filled. */
+function filledChunk(
+  { shape, elementSize }: ChunkFormat,
+  { fill, strides }: Encoding,
+): Uint8Array {
+  const length = shape.reduce((product, n) => product * n, elementSize);
+  const bytes = new Uint8Array(length);
+  if (fill?.some((byte) => byte !== 0)) {
+    const to = { bytes, offset: 0, strides };
+    repeatElement(to, fill, shape, elementSize);
+  }
+  return bytes;
 }
 
 async function encode(
@@ -302,7 +319,10 @@ async function encode(
   coder: ChunkCoder,
 ): Promise<Uint8Array | true> {
   if (leaveOut && isRepeated(bytes, leaveOut)) return true;
-  const encoded = await coder.encode({ bytes, strides });
-  // The memory of WebAssembly and of the pools of Node cannot go to another thread.
-  return ownBytes(encoded);
+  try {
+    // The memory of WebAssembly and of the pools of Node cannot go to another thread.
+    return ownBytes(await coder.encode({ bytes, strides }));
+  } catch (cause) {
+    throw new CodecError(String(cause), { cause });
+  }
 }

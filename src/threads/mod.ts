@@ -12,8 +12,12 @@ export {
   stridesInOrder,
 } from "./chunk_coder.ts";
 export {
+  ChunkJobs,
+  CodecError,
   type DecodeJob,
   type EncodeJob,
+  type Encoding,
+  gatherChunk,
   isCheapToDecode,
   isInThreads,
   type JobResult,

@@ -1,5 +1,4 @@
 import {
-  CodecError,
   EncodedChunks,
   forEachStored,
   placeOf,
@@ -33,6 +32,7 @@ import {
   type StoreOptions,
 } from "../stores/mod.ts";
 import {
+  CodecError,
   type ElementsAt,
   type ThreadPool,
   THREADS,
