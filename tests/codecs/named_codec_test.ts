@@ -110,14 +110,3 @@ Deno.test("codecKind knows the codecs of zarrita and of this package by their ki
     assertEquals(kind, codec.kind ?? "bytes_to_bytes", name);
   }
 });
-
-Deno.test("codecKind tells codecs with and without numcodecs. apart", () => {
-  assertEquals(codecKind("packbits"), "array_to_bytes");
-  assertEquals(codecKind("numcodecs.packbits"), "array_to_array");
-  assertEquals(codecKind("numcodecs.delta"), "array_to_array");
-  assertEquals(codecKind("numcodecs.fletcher32"), "bytes_to_bytes");
-  assertEquals(codecKind("sharding_indexed"), "array_to_bytes");
-  assertEquals(codecKind("delta"), undefined);
-  assertEquals(codecKind("nothing"), undefined);
-  assertEquals(codecKind("numcodecs."), undefined);
-});

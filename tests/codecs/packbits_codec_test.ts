@@ -1,4 +1,9 @@
-import { assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
+import {
+  assertEquals,
+  assertInstanceOf,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import { DamageError, MetadataError } from "../../mod.ts";
 import { noteKey } from "../../src/codecs/codec.ts";
 import { elementKind, type Elements } from "./element_kinds.ts";
@@ -92,73 +97,44 @@ Deno.test("packbits refuses other configurations and data types", () => {
   }
 });
 
-/** Three elements of three bits: 9 bits, 2 bytes, 7 bits of padding. */
-const SHAPE = [3];
-const ELEMENTS = new Uint8Array([1, 2, 7]);
-const thrice = (padding_encoding: string) =>
-  packbits("uint8", SHAPE, { padding_encoding, last_bit: 2 });
-
-for (const padding of PADDINGS) {
-  const codec = thrice(padding);
-  const encoded = codec.encode(chunkOf(ELEMENTS, SHAPE));
-  const size = padding === "none" ? 2 : 3;
-
-  Deno.test(`packbits rejects bytes of any other length, with padding_encoding ${padding}`, () => {
+Deno.test("packbits refuses bytes of other lengths, other numbers of padding bits, and padding bits other than 0", () => {
+  // Three elements of three bits: 9 bits, 2 bytes, 7 bits of padding.
+  const elements = new Uint8Array([1, 2, 7]);
+  for (const padding_encoding of PADDINGS) {
+    const codec = packbits("uint8", [3], { padding_encoding, last_bit: 2 });
+    const encoded = codec.encode(chunkOf(elements, [3]));
+    const refuses = (bytes: Uint8Array, message: string) => {
+      noteKey(bytes, "/a/c/0");
+      const error = assertThrows(() => codec.decode(bytes), DamageError);
+      assertStringIncludes(error.message, `The chunk at "/a/c/0" ${message}`);
+    };
+    const size = padding_encoding === "none" ? 2 : 3;
     assertEquals(encoded.length, size);
     for (const length of [0, 1, size - 1, size + 1, size + 100]) {
       const other = new Uint8Array(length);
       other.set(encoded.subarray(0, length));
-      assertThrows(
-        () => codec.decode(other),
-        DamageError,
-        `The chunk is ${length} bytes long, where 3 elements of 3 bits take ${size} in packbits`,
-      );
-      noteKey(other, "/a/c/0");
-      assertThrows(
-        () => codec.decode(other),
-        DamageError,
-        `The chunk at "/a/c/0" is ${length} bytes long`,
+      refuses(
+        other,
+        `is ${length} bytes long, where 3 elements of 3 bits take ${size} in packbits`,
       );
     }
-  });
-
-  Deno.test(`packbits rejects each padding bit that is not 0, with padding_encoding ${padding}`, () => {
-    const last = padding === "first_byte" ? 2 : 1;
-    for (let bit = 0; bit < 8; bit++) {
+    const last = padding_encoding === "first_byte" ? 2 : 1;
+    for (let bit = 1; bit < 8; bit++) {
       const changed = encoded.slice();
       changed[last]! ^= 1 << bit;
-      noteKey(changed, "/a/c/1");
-      if (bit === 0) {
-        // It is the highest bit of the last element.
-        assertEquals(codec.decode(changed).data, new Uint8Array([1, 2, 3]));
-        continue;
-      }
-      assertThrows(
-        () => codec.decode(changed),
-        DamageError,
-        'The chunk at "/a/c/1" has padding bits other than 0',
-      );
+      refuses(changed, "has padding bits other than 0");
     }
-  });
-
-  if (padding === "none") continue;
-  Deno.test(`packbits rejects each wrong number of padding bits, in the ${padding}`, () => {
-    for (let number = 0; number < 256; number++) {
+    if (padding_encoding === "none") continue;
+    for (const number of [0, 6, 8, 255]) {
       const changed = encoded.slice();
-      changed[padding === "first_byte" ? 0 : 2] = number;
-      noteKey(changed, "/a/c/2");
-      if (number === 7) {
-        assertEquals(codec.decode(changed).data, ELEMENTS);
-        continue;
-      }
-      assertThrows(
-        () => codec.decode(changed),
-        DamageError,
-        `The chunk at "/a/c/2" has ${number} as the number of padding bits in its ${padding}, where 3 elements leave 7`,
+      changed[padding_encoding === "first_byte" ? 0 : 2] = number;
+      refuses(
+        changed,
+        `has ${number} as the number of padding bits in its ${padding_encoding}, where 3 elements leave 7`,
       );
     }
-  });
-}
+  }
+});
 
 const CHUNK = chunkOf(new Uint16Array(6), [2, 3]);
 const MISFITS: readonly Partial<typeof CHUNK>[] = [

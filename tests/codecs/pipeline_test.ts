@@ -7,12 +7,7 @@ import {
 } from "@std/assert";
 import fc from "fast-check";
 import * as zarr from "zarrita";
-import {
-  ChecksumError,
-  DamageError,
-  encodeShard,
-  MetadataError,
-} from "../../mod.ts";
+import { ChecksumError, DamageError, encodeShard } from "../../mod.ts";
 import { elementKind } from "./element_kinds.ts";
 import { oracleEncode, oracleKept } from "./packbits_oracle.ts";
 import { anyCase, strides } from "./packbits_support.ts";
@@ -22,22 +17,6 @@ import {
   create,
   NotingStore,
 } from "./pipeline_support.ts";
-
-Deno.test("zarrita reads slices of many chunks with packbits and ragged edges", async () => {
-  const codecs = [
-    { name: "packbits", configuration: { last_bit: 4 } },
-    CRC32C,
-  ];
-  const array = await create(new NotingStore(), "int8", [7, 5], codecs, [3, 2]);
-  const data = Int8Array.from({ length: 35 }, (_, i) => i % 32 - 16);
-  await zarr.set(array, null, { data, shape: [7, 5], stride: [5, 1] } as never);
-  assertEquals((await zarr.get(array)).data, data);
-  const slice = await zarr.get(array, [zarr.slice(2, 7, 2), 3]);
-  assertEquals(
-    slice.data as unknown,
-    new Int8Array([13 - 16, 23 - 16, 1 - 16]),
-  );
-});
 
 Deno.test("zarrita changes a part of a packed chunk without changing bytes held by the store", async () => {
   for (
@@ -110,21 +89,6 @@ Deno.test("zarrita names the key of a chunk that packbits cannot decode, also af
     assertStringIncludes(
       cause.message,
       'The chunk at "/a/c/0" is 4 bytes long, where 8 elements of 3 bits take 3',
-    );
-  }
-});
-
-Deno.test("zarrita reports an invalid configuration of a codec", async () => {
-  for (const name of ["packbits", "crc32c"]) {
-    const first = name === "crc32c"
-      ? [{ name: "bytes", configuration: {} }]
-      : [];
-    const codecs = [...first, { name, configuration: { level: 1 } }];
-    const array = await create(new NotingStore(), "uint8", [1], codecs);
-    await assertRejects(
-      () => zarr.set(array, null, 1 as never),
-      MetadataError,
-      `Unknown member "level" in the configuration of ${name}`,
     );
   }
 });
