@@ -164,12 +164,11 @@ testOnDisk(
     try {
       const target = new FileSystemStore(`${disk}/target`);
       await assertRejects(() => convert(store, target), Error, "Read-only");
-      const error = await assertRejects(
+      await assertRejects(
         () => convertInPlace(store, INDEX),
         Error,
-        "its folder cannot be written: ",
+        "Read-only",
       );
-      assert(error.message.includes("Read-only"), error.message);
       assertEquals(
         (await convertInPlace(store, { ...INDEX, dryRun: true })).total,
         3,

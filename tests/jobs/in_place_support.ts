@@ -233,8 +233,6 @@ export interface Disturbance {
 /** The settings of {@linkcode disturbed}. */
 interface DisturbanceOptions {
   readonly disturbance?: Disturbance | undefined;
-  /** Whether the file system has hard links. */
-  readonly hasLinks?: boolean | undefined;
   /** Called before each operation, such as `rename /data/c/0`. */
   readonly before?: (operation: string) => void;
 }
@@ -242,7 +240,6 @@ interface DisturbanceOptions {
 /** The functions of `Deno` and the methods of open files that change files, and what they do. */
 const CHANGES = {
   mkdirSync: "mkdir",
-  linkSync: "link",
   renameSync: "rename",
   removeSync: "remove",
   remove: "remove",
@@ -253,7 +250,7 @@ const FILE_CHANGES = { writeSync: "write", truncateSync: "truncate" } as const;
 /** Runs a task while operations that change files are disturbed, and counts them. */
 export async function disturbed(
   task: () => Promise<unknown>,
-  { disturbance, hasLinks = true, before }: DisturbanceOptions,
+  { disturbance, before }: DisturbanceOptions,
 ): Promise<{ count: number; disturbed: string | undefined; error: unknown }> {
   let isKilled = false;
   let count = 0;
@@ -278,9 +275,6 @@ export async function disturbed(
   for (const [each, operation] of Object.entries(CHANGES)) {
     deno[each] = (...args: unknown[]) => {
       step(operation, args[0]);
-      if (operation === "link" && !hasLinks) {
-        throw Object.assign(new Error("No links"), { code: "EPERM" });
-      }
       return originals[each](...args);
     };
   }

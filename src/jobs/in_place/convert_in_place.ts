@@ -7,7 +7,6 @@ import {
   type OptionRules,
   SIGNAL,
 } from "../../errors/mod.ts";
-import { type ArrayMetadata, isSameJson } from "../../metadata/mod.ts";
 import {
   describeStore,
   FileChanges,
@@ -27,13 +26,12 @@ import {
   type Conversion,
   type ConvertProgress,
 } from "../convert/convert_options.ts";
-import { type ConvertPlan, planConversion } from "../convert/convert_plan.ts";
+import { planConversion } from "../convert/convert_plan.ts";
 import {
   createMarker,
   newInPlaceMarker,
   readMarker,
   removeMarker,
-  replaceMarker,
 } from "../convert/unfinished_marker.ts";
 import {
   describePlace,
@@ -42,26 +40,10 @@ import {
   type NodeLocation,
   type Place,
   placeOf,
-  rootIn,
 } from "../../hierarchy/mod.ts";
-import { InPlaceArray } from "./chunk_files.ts";
-import {
-  type DocumentChange,
-  documentChanges,
-  type InPlaceState,
-  metadataAfter,
-  storeBefore,
-  undone,
-  v2Removals,
-} from "./documents.ts";
-import { InPlaceRun } from "./in_place_run.ts";
-import {
-  assertAlone,
-  assertFree,
-  assertReachable,
-  assertUnlinked,
-  listInPlace,
-} from "./preconditions.ts";
+import { changedKey, documentChanges, type InPlaceState } from "./documents.ts";
+import { arraysOf, InPlaceRun } from "./in_place_run.ts";
+import { assertAlone, assertUnlinked, listInPlace } from "./preconditions.ts";
 
 /**
  * Gives an array, or all arrays of a group, another layout in the folder where they are,
@@ -73,10 +55,9 @@ import {
  * The part without a size must begin at the same place of each chunk before and after,
  * as in `["", ".index"]` and in chunks of one object.
  *
- * If only names change, the array can be read all the time. Otherwise, it does not open
- * until the work is done. A run that fails restores the earlier layout. Where that fails, too,
- * or the run was killed, another run with the same options or without a layout finishes it;
- * the file `.zarr-parts-unfinished.json` says so. Programs that have opened the array before
+ * The array does not open until the work is done. A run that fails restores the earlier layout.
+ * Where that fails, too, or the run was killed, another run with the same options or without a
+ * layout finishes it; the file `.zarr-parts-unfinished.json` says so. Programs that have opened the array before
  * must open it again, and nobody may write during the conversion.
  *
  * With a store whose option `sync` is set, each step waits until all before it is on the
@@ -246,19 +227,7 @@ async function lock(
   place: Place,
   files: FileChanges,
 ): Promise<() => Promise<void>> {
-  let unlock: (() => Promise<void>) | undefined;
-  try {
-    unlock = await files.lock(place.root);
-  } catch (error) {
-    throw new Error(
-      `Cannot convert ${
-        describePlace(place)
-      } in place, since its folder cannot be written: ${
-        (error as Error).message
-      }`,
-      { cause: error },
-    );
-  }
+  const unlock = await files.lock(place.root);
   if (unlock !== undefined) return unlock;
   throw new Error(
     `Another program is converting ${
@@ -273,7 +242,7 @@ async function beginInPlace(
   files: FileChanges,
   options: ConvertInPlaceOptions,
 ): Promise<Conversion> {
-  const { signal, dryRun } = options;
+  const { signal, dryRun = false } = options;
   const storeOptions: StoreOptions = signal ? { signal } : {};
   // Interrupted writes of chunks must be finished before files are changed.
   const path = place.root.slice(1);
@@ -282,47 +251,32 @@ async function beginInPlace(
     ...storeOptions,
     ...choiceOf(options),
   });
-  const changes = await documentChanges(plan, storeOptions);
-  const removals = await v2Removals(plan, storeOptions);
-  const arrays = arraysOf(plan, changes);
-  const run = new InPlaceRun(place, files, arrays, options);
-  await assertUnlinked(run, changes);
+  const documents = await documentChanges(plan, storeOptions);
+  const arrays = arraysOf(place, documents);
+  await assertUnlinked(place, files, documents);
   await assertAlone(place, plan, storeOptions);
-  const listing = await listInPlace(run, plan, storeOptions);
-  assertFree(listing);
-  for (const [{ planned }, { count }] of listing.chunks) {
-    run.counts.set(planned.path, count);
-  }
-  const hasLinks = dryRun || await files.canLink(place.root);
-  // Where files only get other names, the new names are added before the old ones go.
-  const isAdded = ({ growth }: InPlaceArray) => growth === 0 && hasLinks;
-  const isClosed = new Map(
-    arrays.map((array) => [array.planned.path, !isAdded(array)]),
+  const listed = await listInPlace(plan, arrays, storeOptions);
+  const counts = Object.fromEntries(
+    Array.from(listed.chunks, ([{ path }, { count }]) => [path, count]),
   );
-  const isAnyClosed = [...isClosed.values()].includes(true);
-  const documents = [...changes, ...removals].map(({ interim, ...change }) => ({
-    ...change,
-    ...(isClosed.get(change.path) ?? isAnyClosed) && { interim },
-  }));
   const state: InPlaceState = {
     isUndone: false,
     documents,
-    arrays: arrays.map((array) => ({
-      path: array.planned.path,
-      count: run.counts.get(array.planned.path)!,
-      isAdded: isAdded(array),
-    })),
-    v2Documents: removals.map(({ path, name }): StoreKey =>
-      path === "" ? `/${name}` : `/${path}/${name}`
-    ),
-    v2Nodes: listing.v2Nodes,
-    leftOut: plan.leftOut,
-    excluded: [...plan.selected.excluded],
-    others: plan.others,
+    layout: textOfLayout(options),
+    counts,
+    report: {
+      v2Documents: documents.filter(({ after }) => after === null)
+        .map((change) => changedKey(place, change)!),
+      v2Nodes: listed.v2Nodes,
+      leftOut: plan.leftOut,
+      excluded: [...plan.selected.excluded],
+      others: plan.others,
+    },
   };
-  await run.check(listing.chunks);
-  if (dryRun) return conversionOf(run, state, false);
-  if (documents.length === 0) return conversionOf(run, state, true);
+  const run = new InPlaceRun(place, files, state, options);
+  await run.check(listed.chunks);
+  if (dryRun) return run.conversion;
+  if (documents.length === 0) return { ...run.conversion, isFinished: true };
   const marker = newInPlaceMarker(state);
   if (!await createMarker(place, marker, storeOptions)) {
     throw new Error(`Another program is converting ${describePlace(place)}`);
@@ -333,7 +287,7 @@ async function beginInPlace(
     await removeMarker(place, {});
     throw error;
   }
-  return await carryOut(run, plan, state);
+  return await run.carryOut();
 }
 
 /** Finishes a conversion in place that was stopped, or undoes it and begins anew. */
@@ -343,118 +297,32 @@ async function continueInPlace(
   state: InPlaceState,
   options: ConvertInPlaceOptions,
 ): Promise<Conversion> {
-  const { signal } = options;
-  const storeOptions: StoreOptions = signal ? { signal } : {};
-  assertReachable(place, state);
-  const { run, plan } = await reopen(place, files, state, options);
-  const layout = layoutOf(options);
-  if (layout !== undefined && !state.isUndone) {
-    const asked = await planConversion(plan.source, plan.source, layout, {
-      ...choiceOf(options),
-      ...storeOptions,
-      keepGoing: true,
-    });
-    const documents = await documentChanges(asked, storeOptions);
-    if (!isSameJson(textsOf(documents), textsOf(state.documents))) {
-      throw new Error(
-        `Cannot convert ${
-          describePlace(place)
-        } in place: a conversion to another layout is unfinished; finish it first, by the same options or without a layout`,
-      );
-    }
+  const { documents, layout, report, isUndone } = state;
+  if (documents.some((change) => changedKey(place, change) === undefined)) {
+    throw new RangeError(
+      `Cannot finish the conversion of ${
+        describePlace(place)
+      } in place, since it also changes a group above; expected a store that holds that group, as in the run before`,
+    );
   }
-  if (options.dryRun) return conversionOf(run, state, false);
-  await recoverChunks(run, storeOptions);
-  const conversion = await carryOut(run, plan, state);
-  if (!state.isUndone) return conversion;
-  const after = metadataAfter(undone(state));
+  if (layoutOf(options) && !isUndone && textOfLayout(options) !== layout) {
+    throw new Error(
+      `Cannot convert ${
+        describePlace(place)
+      } in place: a conversion to another layout is unfinished; finish it first, by the same options or without a layout`,
+    );
+  }
+  const run = new InPlaceRun(place, files, state, options);
+  if (options.dryRun) return run.conversion;
+  await run.recover();
+  const conversion = await run.carryOut();
+  if (!isUndone) return conversion;
+  const wanted = new Map(conversion.arrays.map((array) => [array.path, array]));
   return await beginInPlace(place, files, {
-    metadata: (metadata, path) => (after(path) ?? metadata) as ArrayMetadata,
-    keepGoing: state.leftOut.length > 0 || state.excluded.length > 0,
+    metadata: (metadata, path) => wanted.get(path)?.from ?? metadata,
+    keepGoing: report.leftOut.length + report.excluded.length > 0,
     ...options,
   });
-}
-
-/** Plans a conversion whose state is known: the documents may be there in any version. */
-async function reopen(
-  place: Place,
-  files: FileChanges,
-  state: InPlaceState,
-  options: ConvertInPlaceOptions,
-): Promise<{ run: InPlaceRun; plan: ConvertPlan }> {
-  const before = storeBefore(place, state);
-  const after = metadataAfter(state);
-  const metadata = (metadata: ArrayMetadata, path: string) =>
-    (after(path) ?? metadata) as ArrayMetadata;
-  // Since the conversion began, documents of other nodes may have become invalid.
-  const plan = await planConversion(before, before, { metadata }, {
-    ...options.signal && { signal: options.signal },
-    keepGoing: true,
-  });
-  const arrays = arraysOf(plan, state.documents);
-  const run = new InPlaceRun(place, files, arrays, options);
-  for (const { path, count } of state.arrays) run.counts.set(path, count);
-  return { run, plan };
-}
-
-/**
- * Takes the steps of a conversion that have not been taken yet. If files cannot be changed,
- * the earlier layout is restored by the same steps; if that fails, by the next run.
- */
-async function carryOut(
-  run: InPlaceRun,
-  plan: ConvertPlan,
-  state: InPlaceState,
-): Promise<Conversion> {
-  const { place, storeOptions } = run;
-  let chunks;
-  try {
-    await run.placeDocuments(state, "interim");
-    ({ chunks } = await listInPlace(run, plan, storeOptions));
-    await run.change(chunks, state);
-  } catch (error) {
-    if (!state.isUndone) await tryUndo(run, state);
-    throw error;
-  }
-  await run.placeDocuments(state, "after");
-  await run.removeOld(chunks, state);
-  await removeMarker(place, {});
-  return conversionOf(run, state, true);
-}
-
-/** Finishes the changes of chunks that a killed run had begun. */
-async function recoverChunks(
-  run: InPlaceRun,
-  options: StoreOptions,
-): Promise<void> {
-  const { store, root } = run.place;
-  const isPart = (_: StoreKey, key: StoreKey) => run.isPart(key);
-  await recover(store, { path: root.slice(1), ...options, isPart });
-}
-
-/** Restores the earlier layout after a failure. The marker tells the next run if that fails, too. */
-async function tryUndo(run: InPlaceRun, state: InPlaceState): Promise<void> {
-  const { place, files } = run;
-  try {
-    const back = undone(state);
-    await replaceMarker(place, newInPlaceMarker(back), {});
-    await recoverChunks(run, {});
-    const reopened = await reopen(place, files, back, {});
-    await carryOut(reopened.run, reopened.plan, back);
-  } catch {
-    // The error of the conversion says more.
-  }
-}
-
-/** The arrays whose documents change. */
-function arraysOf(
-  { source, arrays }: ConvertPlan,
-  documents: readonly DocumentChange[],
-): InPlaceArray[] {
-  const changed = new Set(documents.map(({ path }) => path));
-  return arrays.filter(({ path }) => changed.has(path)).map((planned) =>
-    new InPlaceArray(planned, rootIn(source, planned.path))
-  );
 }
 
 /** The options of the layout; `undefined` if none is given. */
@@ -475,36 +343,14 @@ function choiceOf(
   return { only, exclude, keepGoing };
 }
 
-/** The documents of Zarr v3 after a conversion. */
-function textsOf(documents: readonly DocumentChange[]): unknown[][] {
-  return documents.filter(({ name }) => name === undefined)
-    .map(({ path, after }) => [path, after]);
-}
-
-function conversionOf(
-  { arrays, bytes, counts, total, place }: InPlaceRun,
-  { v2Documents, v2Nodes, leftOut, excluded, others }: InPlaceState,
-  isFinished: boolean,
-): Conversion {
-  return {
-    arrays: arrays.map(({ planned: { path, source, target } }) => ({
-      path,
-      from: source.metadata,
-      metadata: target.metadata,
-      chunks: counts.get(path),
-    })),
-    total,
-    copied: isFinished ? total : 0,
-    skipped: 0,
-    absent: 0,
-    bytes,
-    isFinished,
-    v2Documents: v2Documents.map((key) =>
-      `${place.root as StoreKey}${key}` as const
-    ),
-    v2Nodes,
-    leftOut,
-    excluded,
-    others,
-  };
+/** The options of the layout as a text. Functions count by their code. */
+function textOfLayout(options: ConvertInPlaceOptions): string {
+  const layout = layoutOf(options) ?? {};
+  return JSON.stringify(
+    Object.entries(layout).sort(([a], [b]) => a < b ? -1 : 1),
+    (_, value) =>
+      typeof value === "function" || typeof value === "bigint"
+        ? String(value)
+        : value,
+  );
 }

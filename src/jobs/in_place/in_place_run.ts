@@ -1,15 +1,30 @@
-import type { ChunkList } from "../../arrays/mod.ts";
+import { ChunkList, parsedArrayOf } from "../../arrays/mod.ts";
 import { describe } from "../../errors/mod.ts";
-import { describePlace, type Place, rootIn } from "../../hierarchy/mod.ts";
-import { joinBytes, runConcurrently } from "../../runtime/mod.ts";
+import { ArrayKeys, describePlace, type Place } from "../../hierarchy/mod.ts";
+import { isArrayDocument, parseZarrJson } from "../../metadata/mod.ts";
+import { runConcurrently } from "../../runtime/mod.ts";
 import { assertFileSize, decodeFileRecord } from "../../shards/mod.ts";
-import type { FileChanges, StoreKey, StoreOptions } from "../../stores/mod.ts";
-import type {
-  ConvertOptions,
-  ConvertProgress,
-} from "../convert/convert_options.ts";
-import type { ChunkFiles, InPlaceArray } from "./chunk_files.ts";
-import { bytesOf, changedKey, type InPlaceState, textOf } from "./documents.ts";
+import {
+  type FileChanges,
+  recover,
+  type StoreKey,
+  type StoreOptions,
+} from "../../stores/mod.ts";
+import type { Conversion, ConvertOptions } from "../convert/convert_options.ts";
+import {
+  newInPlaceMarker,
+  removeMarker,
+  replaceMarker,
+} from "../convert/unfinished_marker.ts";
+import {
+  bytesOf,
+  changedKey,
+  type DocumentChange,
+  type InPlaceState,
+  textOf,
+  undone,
+} from "./documents.ts";
+import { type FileChange, InPlaceArray } from "./in_place_array.ts";
 
 /** The number of chunks at once, if no option says it. Waiting for the disk takes most of the time. */
 const DEFAULT_CONCURRENCY = 16;
@@ -18,79 +33,87 @@ const DEFAULT_CONCURRENCY = 16;
 const STEPS = 2;
 
 /** The chunks of each array. */
-type Chunks = ReadonlyMap<InPlaceArray, ChunkList>;
+export type InPlaceChunks = ReadonlyMap<InPlaceArray, ChunkList>;
 
-/** The files of a chunk that are there in the old layout, with their lengths. */
-type OldFiles = readonly { readonly key: StoreKey; readonly size: number }[];
+/** The arrays whose documents change. */
+export function arraysOf(
+  place: Place,
+  documents: readonly DocumentChange[],
+): InPlaceArray[] {
+  return documents.flatMap(({ path, name, before, after }) =>
+    name === "zarr.json" && isArrayDocument(parseZarrJson(bytesOf(before)!))
+      ? [new InPlaceArray(place, path, before!, after!)]
+      : []
+  ).reverse();
+}
 
 /** A run of a conversion in place: the steps of its chunks and documents, each of which may be repeated. */
 export class InPlaceRun {
-  readonly place: Place;
-  readonly files: FileChanges;
-  /** The arrays whose documents change. */
-  readonly arrays: readonly InPlaceArray[];
-  readonly storeOptions: StoreOptions;
+  readonly #place: Place;
+  readonly #files: FileChanges;
+  readonly #state: InPlaceState;
+  readonly #arrays: readonly InPlaceArray[];
+  readonly #options: Pick<
+    ConvertOptions,
+    "concurrency" | "onProgress" | "signal"
+  >;
+  readonly #storeOptions: StoreOptions;
   /** The number of bytes that were written to files of chunks. */
-  bytes = 0;
-  /** The number of chunks of each array, by the array's path. */
-  readonly counts = new Map<string, number>();
-  readonly #concurrency: number;
-  readonly #onProgress: ((progress: ConvertProgress) => void) | undefined;
+  #bytes = 0;
   /** The number of steps that are done. */
   #done = 0;
 
   constructor(
     place: Place,
     files: FileChanges,
-    arrays: readonly InPlaceArray[],
-    { concurrency = DEFAULT_CONCURRENCY, onProgress, signal }: Pick<
-      ConvertOptions,
-      "concurrency" | "onProgress" | "signal"
-    >,
+    state: InPlaceState,
+    options: Pick<ConvertOptions, "concurrency" | "onProgress" | "signal">,
   ) {
-    this.place = place;
-    this.files = files;
-    this.arrays = arrays;
-    this.storeOptions = signal ? { signal } : {};
-    this.#concurrency = concurrency;
-    this.#onProgress = onProgress;
+    this.#place = place;
+    this.#files = files;
+    this.#state = state;
+    this.#arrays = arraysOf(place, state.documents);
+    this.#options = options;
+    this.#storeOptions = options.signal ? { signal: options.signal } : {};
   }
 
-  /** The number of all chunks. */
-  get total(): number {
-    return [...this.counts.values()].reduce((sum, count) => sum + count, 0);
-  }
-
-  /** Whether a key is that of an object of a chunk, in either layout. */
-  isPart(key: StoreKey): boolean {
-    return this.arrays.some(({ oldKeys, newKeys }) =>
-      oldKeys.isTaken(key) || newKeys.isTaken(key)
-    );
+  /** What is to be converted. */
+  get conversion(): Conversion {
+    const { counts, report } = this.#state;
+    return {
+      ...report,
+      arrays: this.#arrays.map(({ path, source, target }) => ({
+        ...{ path, from: source.metadata, metadata: target.metadata },
+        chunks: counts[path],
+      })),
+      total: sumOf(Object.values(counts)),
+      ...{ copied: 0, skipped: 0, absent: 0, bytes: 0, isFinished: false },
+    };
   }
 
   /**
    * Throws if a chunk cannot be converted: it lacks files or is too short, a new name is taken,
    * or its file must not be changed in place.
    */
-  async check(chunks: Chunks): Promise<void> {
+  async check(chunks: InPlaceChunks): Promise<void> {
     await this.#forEach(chunks, async (array, coordinates) => {
-      const { source } = array.planned;
-      array.assertNoCollision(coordinates);
       const [from, to] = array.keysOf(coordinates);
       const taken = to.find((key) =>
-        !from.includes(key) && this.files.stat(key) !== undefined
+        !from.includes(key) && this.#files.stat(key) !== undefined
       );
-      if (taken !== undefined) throw takenError(taken);
-      const old = this.#oldFiles(array, coordinates);
+      if (taken !== undefined) {
+        throw new Error(
+          `Cannot convert in place, since there is a file ${
+            describe(taken)
+          } already, where the new layout needs one; remove it, or choose other keys`,
+        );
+      }
       // The chunk says which of its parts is missing or has another length.
-      const size = old && old.every(({ size }, i) =>
-          size === (array.oldSizes[i] ?? size)
-        )
-        ? sumOf(old)
-        : await source.size(coordinates, this.storeOptions);
+      const size = this.#sizeOf(array, from) ??
+        await array.source.size(coordinates, this.#storeOptions);
       if (size === undefined) throw this.#changedError(from[0]!);
-      const { data } = array.filesOf(coordinates, size);
-      const links = data && this.files.stat(data.from)?.links;
+      const { data } = array.changeOf(coordinates, size);
+      const links = data && this.#files.stat(data.from)?.links;
       if (links === undefined || links <= 1) return;
       throw new Error(
         `Cannot change ${
@@ -100,88 +123,91 @@ export class InPlaceRun {
     });
   }
 
+  /** Finishes the changes of chunks that a killed run had begun. */
+  async recover(): Promise<void> {
+    const { store, root } = this.#place;
+    await recover(store, {
+      ...{ path: root.slice(1), ...this.#storeOptions },
+      isPart: (_, key) =>
+        this.#arrays.some(({ oldKeys, newKeys }) =>
+          oldKeys.isTaken(key) || newKeys.isTaken(key)
+        ),
+    });
+  }
+
+  /**
+   * Takes the steps that have not been taken yet. If files cannot be changed, the earlier layout
+   * is restored by the same steps; if that fails, by the next run.
+   */
+  async carryOut(): Promise<Conversion> {
+    try {
+      await this.#placeDocuments("interim");
+      await this.#forEach(
+        await this.#list(),
+        (array, coordinates) => this.#reshape(array, coordinates),
+      );
+    } catch (error) {
+      if (!this.#state.isUndone) await this.#undo();
+      throw error;
+    }
+    await this.#placeDocuments("after");
+    for (const { root } of this.#arrays) {
+      await this.#files.removeEmptyFolders(root);
+    }
+    await removeMarker(this.#place, {});
+    const { conversion } = this;
+    const { total } = conversion;
+    const bytes = this.#bytes;
+    return { ...conversion, copied: total, bytes, isFinished: true };
+  }
+
+  /** Restores the earlier layout after a failure. The marker tells the next run if that fails, too. */
+  async #undo(): Promise<void> {
+    try {
+      const back = undone(this.#state);
+      await replaceMarker(this.#place, newInPlaceMarker(back), {});
+      const run = new InPlaceRun(this.#place, this.#files, back, {});
+      await run.recover();
+      await run.carryOut();
+    } catch {
+      // The error of the conversion says more.
+    }
+  }
+
   /** Puts a version of all documents in place. */
-  async placeDocuments(
-    { documents }: InPlaceState,
-    version: "interim" | "after",
-  ): Promise<void> {
-    const { store } = this.place;
-    for (const change of documents) {
+  async #placeDocuments(version: "interim" | "after"): Promise<void> {
+    const { store } = this.#place;
+    for (const change of this.#state.documents) {
       const text = change[version];
-      const key = changedKey(this.place, change);
-      if (text === undefined || key === undefined) continue;
-      const bytes = await store.get(key, this.storeOptions);
+      const key = changedKey(this.#place, change)!;
+      const bytes = await store.get(key, this.#storeOptions);
       const found = bytes === undefined ? null : textOf(bytes);
       if (found === text) continue;
       const { before, interim, after } = change;
       if (![before, interim, after].includes(found)) {
         throw this.#changedError(key);
       }
-      if (text === null) await this.files.remove(key);
-      else await store.set!(key, bytesOf(text)!, this.storeOptions);
+      if (text === null) await this.#files.remove(key);
+      else await store.set!(key, bytesOf(text)!, this.#storeOptions);
     }
   }
 
-  /** Gives chunks their new files: adds these, or changes the earlier ones. */
-  async change(chunks: Chunks, { arrays }: InPlaceState): Promise<void> {
-    const added = new Set(
-      arrays.filter(({ isAdded }) => isAdded).map(({ path }) => path),
-    );
-    await this.#forEach(
-      chunks,
-      (array, coordinates) =>
-        added.has(array.planned.path)
-          ? this.#add(array, coordinates)
-          : this.#reshape(array, coordinates),
-    );
-  }
-
-  /** Removes the files of the earlier layout, after new ones were added. */
-  async removeOld(chunks: Chunks, { arrays }: InPlaceState): Promise<void> {
-    const { files } = this;
-    for (const [array, list] of chunks) {
-      const { path } = array.planned;
-      if (!arrays.some((each) => each.path === path && each.isAdded)) continue;
-      for (const coordinates of list) {
-        const [from, to] = array.keysOf(coordinates);
-        for (const [i, key] of from.entries()) {
-          if (to.includes(key)) continue;
-          const now = to[array.renamedTo(i)];
-          // The old name must not lead to a newer file than the new name.
-          const old = files.stat(key);
-          if (old && now && files.stat(now)?.ino !== old.ino) {
-            throw this.#changedError(key);
-          }
-          await files.remove(key);
-        }
+  /** Lists the chunks that have files of the old layout. */
+  async #list(): Promise<InPlaceChunks> {
+    const chunks = new Map<InPlaceArray, ChunkList>();
+    for (const array of this.#arrays) {
+      const parsed = parsedArrayOf(array.source);
+      const list = new ChunkList(parsed.gridShape.length);
+      const keys = new ArrayKeys(parsed, array.root);
+      const prefix: StoreKey = `${array.root as StoreKey}/`;
+      const { store } = this.#place;
+      for await (const key of store.list!(prefix, this.#storeOptions)) {
+        const listed = keys.take(key);
+        if (listed.kind === "chunk") list.push(listed.coordinates);
       }
+      chunks.set(array, list);
     }
-    for (const { planned } of this.arrays) {
-      await files.removeEmptyFolders(rootIn(this.place, planned.path));
-    }
-  }
-
-  /** Adds the new files of a chunk beside the earlier ones, unless they are there. */
-  async #add(
-    array: InPlaceArray,
-    coordinates: readonly number[],
-  ): Promise<void> {
-    const { files } = this;
-    const [from, to] = array.keysOf(coordinates);
-    const missing = to.filter((key) => files.stat(key) === undefined);
-    if (missing.length === 0) return;
-    const old = this.#oldFiles(array, coordinates);
-    if (old === undefined) throw this.#changedError(from[0]!);
-    const { renamed, written } = array.filesOf(coordinates, sumOf(old));
-    for (const { from, to } of renamed) {
-      if (missing.includes(to)) await files.link(from, to);
-    }
-    for (const { to, offset, length } of written) {
-      if (!missing.includes(to)) continue;
-      const bytes = await this.#read(old, offset, length);
-      await this.place.store.set!(to, bytes);
-      this.bytes += length;
-    }
+    return chunks;
   }
 
   /** Gives the files of a chunk the new layout, unless they have it. */
@@ -189,40 +215,38 @@ export class InPlaceRun {
     array: InPlaceArray,
     coordinates: readonly number[],
   ): Promise<void> {
-    const { files } = this;
+    const files = this.#files;
     const [from, to] = array.keysOf(coordinates);
     const isThere = (key: StoreKey) => files.stat(key) !== undefined;
     const isLeft = from.some((key) => !to.includes(key) && isThere(key));
-    const isNew = to.every(isThere);
-    if (isNew && !isLeft) return;
-    const old = this.#oldFiles(array, coordinates);
+    if (to.every(isThere) && !isLeft) return;
+    const size = this.#sizeOf(array, from);
     const isStarted = to.some((key) => !from.includes(key) && isThere(key));
-    if (old === undefined || isStarted) throw this.#changedError(from[0]!);
-    const changes = array.filesOf(coordinates, sumOf(old));
-    const { data, renamed, removed } = changes;
+    if (size === undefined || isStarted) throw this.#changedError(from[0]!);
+    const { data, ...change } = array.changeOf(coordinates, size);
     const links = data && files.stat(data.from)?.links;
     if (links !== undefined && links > 1) throw this.#changedError(data!.from);
-    const written = [];
-    for (const { to, offset, length } of changes.written) {
-      written.push({ to, bytes: await this.#read(old, offset, length) });
-      this.bytes += length;
+    const written: { to: StoreKey; bytes: Uint8Array }[] = [];
+    for (const { to, offset, length } of change.written) {
+      const bytes = await this.#read(array, coordinates, offset, length);
+      written.push({ to, bytes });
+      this.#bytes += length;
     }
-    const tail = await this.#tailOf(array, old, data);
-    this.bytes += tail.length;
+    const renamed = data && data.from !== data.to
+      ? [...change.renamed, { from: data.from, to: data.to }]
+      : change.renamed;
     await files.reshape(from[0]!, {
-      removed: removed.filter((key) =>
-        !renamed.some(({ from }) => from === key)
+      removed: from.filter((key) =>
+        !to.includes(key) && renamed.every(({ from }) => from !== key)
       ),
       ...data && {
         data: {
           key: data.from,
           size: Math.min(data.oldSize, data.newSize),
-          tail,
+          tail: await this.#tailOf(array, coordinates, data),
         },
       },
-      renamed: data && data.from !== data.to
-        ? [...renamed, { from: data.from, to: data.to }]
-        : renamed,
+      renamed,
       written,
     });
   }
@@ -230,75 +254,69 @@ export class InPlaceRun {
   /** The bytes that the longest file gets at its end. */
   async #tailOf(
     array: InPlaceArray,
-    old: OldFiles,
-    data: ChunkFiles["data"],
-  ): Promise<Uint8Array> {
-    if (data === undefined) return new Uint8Array();
-    const start = data.offset + Math.min(data.oldSize, data.newSize);
-    const recorded = await this.#read(old, start, array.recordSize);
-    const record = decodeFileRecord(recorded);
-    if (record) assertFileSize(record, data.from, data.oldSize);
-    const growth = Math.max(0, data.newSize - data.oldSize);
-    return await this.#read(old, start, growth);
-  }
-
-  /** The files of a chunk in the old layout; `undefined` if one is missing. */
-  #oldFiles(
-    array: InPlaceArray,
     coordinates: readonly number[],
-  ): OldFiles | undefined {
-    const [from] = array.keysOf(coordinates);
-    const found = from.map((key) => ({
-      key,
-      size: this.files.stat(key)?.size,
-    }));
-    return found.every((file): file is OldFiles[number] =>
-        file.size !== undefined
-      )
-      ? found
-      : undefined;
+    { from, oldSize, newSize, end }: NonNullable<FileChange["data"]>,
+  ): Promise<Uint8Array> {
+    const { recordSize } = array;
+    const recorded = await this.#read(array, coordinates, end, recordSize);
+    const record = decodeFileRecord(recorded);
+    if (record) assertFileSize(record, from, oldSize);
+    const growth = Math.max(0, newSize - oldSize);
+    const tail = await this.#read(array, coordinates, end, growth);
+    this.#bytes += growth;
+    return tail;
   }
 
-  /** Reads a range of a chunk from its files. */
+  /** The length of a chunk by its files in the old layout; `undefined` if one is missing, or has another length than its part. */
+  #sizeOf(
+    { source }: InPlaceArray,
+    from: readonly StoreKey[],
+  ): number | undefined {
+    const { parts } = parsedArrayOf(source);
+    let total = 0;
+    for (const [i, key] of from.entries()) {
+      const size = this.#files.stat(key)?.size;
+      if (size === undefined || size !== (parts[i]!.size ?? size)) {
+        return undefined;
+      }
+      total += size;
+    }
+    return total;
+  }
+
+  /** Reads a range of a chunk in the old layout. */
   async #read(
-    old: OldFiles,
+    { source }: InPlaceArray,
+    coordinates: readonly number[],
     offset: number,
     length: number,
   ): Promise<Uint8Array> {
-    const pieces: Uint8Array[] = [];
-    let start = 0;
-    for (const { key, size } of old) {
-      const first = Math.max(offset, start);
-      const end = Math.min(offset + length, start + size);
-      if (first < end) {
-        const range = { offset: first - start, length: end - first };
-        const bytes = await this.place.store.getRange!(key, range);
-        if (bytes?.length !== range.length) throw this.#changedError(key);
-        pieces.push(bytes);
-      }
-      start += size;
-    }
-    return joinBytes(pieces);
+    if (length === 0) return new Uint8Array();
+    const bytes = await source.getRange(coordinates, { offset, length });
+    if (bytes?.length === length) return bytes;
+    throw this.#changedError(source.key(coordinates));
   }
 
   /** Runs a step of each chunk, several of them at once, and reports the progress. */
   async #forEach(
-    chunks: Chunks,
+    chunks: InPlaceChunks,
     task: (
       array: InPlaceArray,
       coordinates: readonly number[],
     ) => Promise<void>,
   ): Promise<void> {
-    const total = STEPS * this.total;
+    const { concurrency = DEFAULT_CONCURRENCY, onProgress, signal } =
+      this.#options;
+    const total = STEPS * sumOf(Object.values(this.#state.counts));
     await runConcurrently(
       itemsOf(chunks),
-      this.#concurrency,
+      concurrency,
       async ([array, coordinates]) => {
         await task(array, coordinates);
         const done = Math.min(++this.#done, total);
-        this.#onProgress?.({ done, total, bytes: this.bytes });
+        onProgress?.({ done, total, bytes: this.#bytes });
       },
-      this.storeOptions.signal,
+      signal,
     );
   }
 
@@ -306,28 +324,20 @@ export class InPlaceRun {
   #changedError(key: StoreKey): Error {
     return new Error(
       `Another program has changed ${describe(key)} while ${
-        describePlace(this.place)
+        describePlace(this.#place)
       } was converted in place`,
     );
   }
 }
 
 function* itemsOf(
-  chunks: Chunks,
+  chunks: InPlaceChunks,
 ): Iterable<[InPlaceArray, readonly number[]]> {
   for (const [array, list] of chunks) {
     for (const coordinates of list) yield [array, coordinates];
   }
 }
 
-function sumOf(files: OldFiles): number {
-  return files.reduce((sum, { size }) => sum + size, 0);
-}
-
-function takenError(key: StoreKey): Error {
-  return new Error(
-    `Cannot convert in place, since there is a file ${
-      describe(key)
-    } already, where the new layout needs one; remove it, or choose other keys`,
-  );
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0);
 }

@@ -10,7 +10,6 @@ import type { FileSystemRoot } from "./root.ts";
 import {
   type FileSystem,
   ifPresent,
-  isDiskFull,
   isSameState,
 } from "./system.ts";
 
@@ -40,7 +39,6 @@ interface FileFacts {
   readonly size: number;
   /** The number of names that the file has. */
   readonly links: number;
-  readonly ino: number | null;
 }
 
 /** The number of folders that are remembered, so that memory stays small. */
@@ -96,9 +94,7 @@ export class FileChanges {
       ? undefined
       : ifPresent(() => this.#context.system.runtime.lstatSync(path));
     if (info === undefined) return undefined;
-    if (info.isFile) {
-      return { size: info.size, links: info.nlink ?? 1, ino: info.ino };
-    }
+    if (info.isFile) return { size: info.size, links: info.nlink ?? 1 };
     throw new Error(
       `Expected a regular file, found ${
         info.isSymlink ? "a symbolic link" : "a folder or a special file"
@@ -123,30 +119,6 @@ export class FileChanges {
       }
     }
     return undefined;
-  }
-
-  /** Whether the file system of a locked folder has hard links. */
-  async canLink(folder: FolderKey): Promise<boolean> {
-    const { system } = this.#context;
-    const path = await this.#ensureFolder(folder);
-    const other = `${path}/${IN_PLACE_LOCK}-link`;
-    await system.remove(other); // An earlier run may have been killed.
-    try {
-      system.runtime.linkSync(`${path}/${IN_PLACE_LOCK}`, other);
-    } catch (error) {
-      if (isDiskFull(error)) throw error;
-      return false;
-    }
-    await system.remove(other);
-    return true;
-  }
-
-  /** Gives a file a second name. */
-  async link(from: StoreKey, to: StoreKey): Promise<void> {
-    const { system } = this.#context;
-    const [path, other] = [await this.#path(from), await this.#path(to)];
-    system.runtime.linkSync(path, other);
-    await this.#sync(other);
   }
 
   /** Gives the files of a chunk another layout as one change. */
