@@ -7,11 +7,7 @@ import {
 } from "./change_files.ts";
 import type { FileContext } from "./read_files.ts";
 import type { FileSystemRoot } from "./root.ts";
-import {
-  type FileSystem,
-  ifPresent,
-  isSameState,
-} from "./system.ts";
+import { type FileSystem, ifPresent, isSameState } from "./system.ts";
 
 /** The access of a file store that operations on its files share. */
 export interface StoreRoot extends FileContext {
