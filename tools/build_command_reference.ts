@@ -28,11 +28,14 @@ has the JSON Schemas. No log shows the query of a URL, which may hold a
 signature. A request without an answer for three seconds is named on standard
 error; \`--timeout\` ends the wait.
 
-This page is made from \`zarr-parts COMMAND --help\` by \`deno task build\`.
+This page is made by \`deno task build\` from \`zarr-parts COMMAND --help\`, which
+also shows examples.
 `;
 
 /** Matches the options that all commands have, which the page shows once. */
 const COMMON = /\nCommon options:\n[^]*?\n\n/;
+/** Matches the examples, of which the guides have more. */
+const EXAMPLES = /\n+Examples:\n[^]*$/;
 
 /** The text of the page. */
 export async function commandReference(): Promise<string> {
@@ -45,7 +48,9 @@ export async function commandReference(): Promise<string> {
     const help = lines.join("\n").trim();
     // The width of its columns differs between commands.
     common ||= COMMON.exec(help)?.[0] ?? "";
-    pages += `\n## ${name}\n\n${fenced(help.replace(COMMON, "\n"))}`;
+    pages += `\n## ${name}\n\n${
+      fenced(help.replace(COMMON, "\n").replace(EXAMPLES, ""))
+    }`;
   }
   return `${INTRODUCTION}\n${fenced(common.trim())}${pages}`;
 }

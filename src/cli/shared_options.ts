@@ -12,9 +12,9 @@ import { MODULES } from "./page/assets.ts";
 /** The options that choose nodes of a group, which may be repeated. */
 export const NODE_OPTIONS: Command["options"] = {
   "--only <GLOB>":
-    "choose only these nodes of a group and the nodes below them, such as 0 or 'labels/**'; may be repeated",
+    "choose only these nodes of a group and those below, such as 'labels/**'; repeatable",
   "--exclude <GLOB>":
-    "leave out these nodes of a group and the nodes below them; may be repeated",
+    "leave out these nodes of a group and those below; repeatable",
 };
 
 /** The names of {@linkcode NODE_OPTIONS}. */
@@ -34,7 +34,7 @@ export function chosenNodes(
 /** The option of commands that read a source. */
 export const SOURCE_OPTIONS: Command["options"] = {
   "--follow-links":
-    "follow symbolic links that lead out of the folder, as folders of DataLad and git-annex have them",
+    "follow symbolic links that lead out of the folder, as in DataLad",
 };
 
 /** The option that chooses a share of the work. */

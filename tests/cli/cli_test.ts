@@ -78,7 +78,10 @@ const MISTAKES: [string[], string][] = [
   ],
   [["convert", DEM, "b", "--parts", ".index"], 'such as ["", ".index"]'],
   [["convert", DEM, "b", "--parts", ",.indx"], 'such as ".indx:64"'],
-  [["convert", DEM, "b", "--parts", ",,.index"], 'found "" twice'],
+  [
+    ["convert", DEM, "b", "--parts", ",,.index"],
+    'Two parts have the keySuffix ""',
+  ],
   [["convert", DEM, "b", "--parts", ",.index:9"], 'array "/" this layout: '],
   [["convert", DEM, "b", "--template", "{0}"], 'such as "{1}"\n'],
   [["convert", DEM, "b", "--template", "{0}_{1"], 'use --template: Format "'],

@@ -1,7 +1,7 @@
 """Checks that zarr-python reads an array with a storage transformer through a group as fill values.
 
 zarr-python refuses the array where `zarr.open_array` opens it. This program fails on the day
-when it refuses the array in groups, too. It is the program of the report in `docs/serving.md`.
+when it refuses the array in groups, too. `docs/serving.md` links to it.
 """
 
 import json
