@@ -1,11 +1,17 @@
 """Arrays that the command line of zarr-parts has written, each with a plain copy by `convert --plain`."""
 
 import os
+import re
 import shlex
 import subprocess
+from functools import cache
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
+from urllib.parse import unquote
 
 import numpy as np
+import obstore.store
 import pytest
 import zarr
 from zarr.storage import FsspecStore, LocalStore, ObjectStore
@@ -84,19 +90,68 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+class Files(BaseHTTPRequestHandler):
+    """A server of files that knows ranges, as nginx and buckets do."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        path = Path(unquote(self.path))
+        content = path.read_bytes() if path.is_file() else b""
+        start, end, status = 0, len(content), 200 if path.is_file() else 404
+        if status == 200 and (found := re.fullmatch(r"bytes=(\d*)-(\d*)", self.headers.get("Range", ""))):
+            first, last = found.groups()
+            start = int(first) if first else max(end - int(last), 0)
+            end = min(int(last) + 1, end) if first and last else end
+            status = 206 if start < end else 416
+        self.send_response(status)
+        body = content[start:end] if status in (200, 206) else b""
+        if status == 206:
+            self.send_header("Content-Range", f"bytes {start}-{end - 1}/{len(content)}")
+        self.send_header("Accept-Ranges", "bytes")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(body)
+
+    do_HEAD = do_GET
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+
+@cache
+def server() -> str:
+    """Start a server of all files, and return its URL without a slash at the end."""
+    started = ThreadingHTTPServer(("127.0.0.1", 0), Files)
+    Thread(target=started.serve_forever, daemon=True).start()
+    return f"http://127.0.0.1:{started.server_port}"
+
+
 def open_below(kind: str, path: Path) -> zarr.abc.store.Store:
     """Open a store of zarr-python."""
     if kind == "local":
         return LocalStore(path, read_only=True)
     if kind == "obstore":
-        from obstore.store import LocalStore as Files
+        return ObjectStore(obstore.store.LocalStore(path), read_only=True)
+    if kind == "fsspec":
+        return FsspecStore.from_url(f"file://{path}", read_only=True, storage_options={"auto_mkdir": False})
+    if kind == "fsspec over HTTP":
+        return FsspecStore.from_url(f"{server()}{path}", read_only=True)
+    return ObjectStore(obstore.store.HTTPStore.from_url(f"{server()}{path}", client_options={"allow_http": True}), read_only=True)
 
-        return ObjectStore(Files(path), read_only=True)
-    return FsspecStore.from_url(f"file://{path}", read_only=True, storage_options={"auto_mkdir": False})
+
+FILES = ["local", "obstore", "fsspec"]
 
 
-@pytest.fixture(params=["local", "obstore", "fsspec"])
+@pytest.fixture(params=FILES)
 def below(request: pytest.FixtureRequest):
+    """Opens a path by one of the stores of zarr-python that can list."""
+    return lambda path: open_below(request.param, path)
+
+
+@pytest.fixture(params=[*FILES, "fsspec over HTTP", "obstore over HTTP"])
+def anywhere(request: pytest.FixtureRequest):
     """Opens a path by one of the stores of zarr-python."""
     return lambda path: open_below(request.param, path)
 

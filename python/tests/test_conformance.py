@@ -15,9 +15,9 @@ CLASSES = {"metadata": MetadataError, "missing part": MissingPartError, "part si
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_array_is_as_the_index_says(name: str, below, pipeline) -> None:
+def test_the_array_is_as_the_index_says(name: str, anywhere, pipeline) -> None:
     case = CASES[name]
-    store = PartsStore(below(FOLDER / "arrays" / name))
+    store = PartsStore(anywhere(FOLDER / "arrays" / name))
     for expected in case.get("arrays", ()):
         array = zarr.open_array(store, path=expected["path"], mode="r")
         assert [list(array.shape), str(array.dtype.newbyteorder("="))] == [expected["shape"], expected["data_type"]]

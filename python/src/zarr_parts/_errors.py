@@ -30,23 +30,16 @@ class MissingPartError(PartsError):
 class PartSizeError(PartsError):
     """A part of a chunk has another length than the metadata or the shard index allow."""
 
-    def __init__(self, key: str, expected: int, found: int, *, at_least: bool = False) -> None:
+    def __init__(self, key: str, expected: int, found: int, at_least: bool = False) -> None:
         self.key = key
         self.expected = expected
         self.found = found
         self.at_least = at_least
-        super().__init__(key, expected, found)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return _part_size_error, (self.key, self.expected, self.found, self.at_least)
+        super().__init__(key, expected, found, at_least)
 
     def __str__(self) -> str:
         least = "at least " if self.at_least else ""
         return f"Part {self.key!r} is {self.found} bytes long, expected {least}{self.expected}"
-
-
-def _part_size_error(key: str, expected: int, found: int, at_least: bool) -> PartSizeError:
-    return PartSizeError(key, expected, found, at_least=at_least)
 
 
 class UnfinishedWriteError(PartsError):

@@ -7,7 +7,7 @@ from math import prod
 
 from zarr_parts._errors import MetadataError
 from zarr_parts._json import extension, is_whole, members
-from zarr_parts._keys import ChunkKeys, check_key, check_suffix, decode_exactly, parse_chunk_keys
+from zarr_parts._keys import ChunkKeys, check_key, check_suffix, parse_chunk_keys
 
 MOST_PARTS = 256
 MOST_TRANSFORMERS = 32
@@ -44,8 +44,6 @@ class ArrayLayout:
         The parts of a chunk, in the order in which they make up the chunk.
     grid
         The number of chunks along each dimension; `None` if the chunk grid is not regular.
-    rank
-        The number of dimensions.
     index_size
         The size of the index at the end of each shard, which holds offsets and lengths as 64-bit
         little-endian numbers; 0 if chunks are no shards, or their index is stored otherwise.
@@ -54,24 +52,22 @@ class ArrayLayout:
     keys: ChunkKeys
     parts: tuple[Part, ...]
     grid: tuple[int, ...] | None
-    rank: int
     index_size: int
 
     def is_in_grid(self, coordinates: Sequence[int]) -> bool:
         """Whether the array has a chunk with these coordinates."""
-        if self.grid is None:
-            return len(coordinates) == self.rank
-        return len(coordinates) == self.rank and all(c < n for c, n in zip(coordinates, self.grid, strict=True))
+        is_ranked = len(coordinates) == self.keys.rank
+        return is_ranked and (self.grid is None or all(c < n for c, n in zip(coordinates, self.grid, strict=True)))
 
     def shown_key(self, key: str) -> str | None:
         """Return the key that a stored value has in a plain copy, relative to the array; `None` for one that is hidden."""
         for part in sorted(self.parts, key=lambda part: -len(part.suffix)):
             if key.endswith(part.suffix):
-                coordinates = decode_exactly(self.keys, key[: len(key) - len(part.suffix)], self.rank)
+                coordinates = self.keys.decode(key[: len(key) - len(part.suffix)])
                 if coordinates is not None and self.is_in_grid(coordinates):
                     return "/".join(["c", *map(str, coordinates)])
         # A chunk that is shown hides any other value under its key.
-        is_chunk = decode_exactly(self.keys, key, self.rank) is not None
+        is_chunk = self.keys.decode(key) is not None
         is_plain = (split := split_plain_key(key)) is not None and split[0] == ""
         return None if is_plain or is_chunk else key
 
@@ -99,7 +95,6 @@ def parse_layout(document: Mapping[str, object]) -> ArrayLayout | None:
         keys,
         parts,
         chunk_shape and tuple(-(-n // c) for n, c in zip(shape, chunk_shape, strict=True)),
-        len(shape),
         _index_size(document.get("codecs"), chunk_shape),
     )
 
@@ -173,7 +168,7 @@ def _check_part_keys(parts: Sequence[Part], keys: ChunkKeys, rank: int) -> None:
             if not longer.endswith(shorter):
                 continue
             rest = longer[: len(longer) - len(shorter)]
-            if any(decode_exactly(keys, key + rest, rank) is not None for key in samples):
+            if any(keys.decode(key + rest) is not None for key in samples):
                 raise MetadataError(f"Two chunks could share a part key, with the suffixes {longer!r} and {shorter!r}")
 
 

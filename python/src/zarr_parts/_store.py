@@ -13,10 +13,11 @@ from zarr.core.buffer import Buffer, BufferPrototype, default_buffer_prototype
 from zarr.registry import get_codec_class
 from zarr.storage import FsspecStore, LocalStore
 
+from zarr_parts._below import Below, SyncBelow, finish, is_temporary
+from zarr_parts._chunk import StoredChunk
 from zarr_parts._errors import MetadataError, PartsError
 from zarr_parts._json import rewrite_json
 from zarr_parts._layout import PLAIN_KEYS, ArrayLayout, parse_layout, split_plain_key
-from zarr_parts._read import Get, Steps, StoredChunk, is_temporary
 
 DOCUMENT = "zarr.json"
 
@@ -96,13 +97,13 @@ class PartsStore(Store):
         MissingPartError, PartSizeError, UnfinishedWriteError
             If the chunk is damaged. None of them is taken for an absent chunk.
         """
-        return await self._drive(self._get(key, byte_range, prototype or default_buffer_prototype()))
+        return await self._get(Below(self.store), key, prototype, byte_range)
 
     def get_sync(
         self, key: str, *, prototype: BufferPrototype | None = None, byte_range: ByteRequest | None = None
     ) -> Buffer | None:
         """Return what `get` does, if the store below can read without an event loop."""
-        return self._drive_sync(self._get(key, byte_range, prototype or default_buffer_prototype()))
+        return finish(self._get(SyncBelow(self.store), key, prototype, byte_range))
 
     @property
     def _supports_sync_io(self) -> bool:
@@ -124,76 +125,76 @@ class PartsStore(Store):
             async for batch in super().get_ranges(key, byte_ranges, prototype=prototype, **limits):
                 yield batch
         except BaseExceptionGroup as group:
-            damage = group.subgroup(PartsError)
+            damage: BaseException | None = group.subgroup(PartsError)
+            while isinstance(damage, BaseExceptionGroup):
+                damage = damage.exceptions[0]
             if damage is None:
                 raise
-            raise _first(damage) from None
+            raise damage from None
 
     async def exists(self, key: str) -> bool:
         """Whether a key of the plain array has a value."""
-        return await self._drive(self._size(key)) is not None
+        return await self._size(key) is not None
 
     async def getsize(self, key: str) -> int:
         """Return the size of a value in bytes, all parts together."""
-        size = await self._drive(self._size(key))
+        size = await self._size(key)
         if size is None:
             raise FileNotFoundError(key)
         return size
 
-    def _get(self, key: str, byte_range: ByteRequest | None, prototype: BufferPrototype) -> Steps[Buffer | None]:
+    async def _get(
+        self, below: Below, key: str, prototype: BufferPrototype | None, byte_range: ByteRequest | None
+    ) -> Buffer | None:
         if not isinstance(byte_range, RangeByteRequest | OffsetByteRequest | SuffixByteRequest | None):
             raise TypeError(f"Unexpected byte_range, got {byte_range}.")
+        prototype = prototype or default_buffer_prototype()
+        found = await self._find(below, key)
+        if isinstance(found, bytes):
+            return prototype.buffer.from_bytes(_slice(found, byte_range))
+        return None if found is None else await found.read(byte_range, prototype)
+
+    async def _size(self, key: str) -> int | None:
+        found = await self._find(Below(self.store), key)
+        if isinstance(found, bytes):
+            return len(found)
+        return None if found is None else await found.size()
+
+    async def _find(self, below: Below, key: str) -> StoredChunk | bytes | None:
+        """Return where the value of a key is stored, or a document as it is shown; `None` for a key that is hidden."""
         if is_temporary(key):
             return None
-        if key == DOCUMENT or key.endswith("/" + DOCUMENT):
-            document = yield from self._document(key)
-            return None if document is None else prototype.buffer.from_bytes(_slice(document, byte_range))
-        chunk = yield from self._chunk_of(key)
-        if chunk is None:
-            return None
-        return (yield from chunk.read(byte_range, prototype, type(self.store) is LocalStore))
-
-    def _size(self, key: str) -> Steps[int | None]:
-        if is_temporary(key):
-            return None
-        if key == DOCUMENT or key.endswith("/" + DOCUMENT):
-            document = yield from self._document(key)
-            return None if document is None else len(document)
-        chunk = yield from self._chunk_of(key)
-        return (yield from chunk.size()) if chunk else None
-
-    def _chunk_of(self, key: str) -> Steps[StoredChunk | None]:
-        """Return where a value is stored; `None` for a key outside the grid of its array."""
+        if _is_document(key):
+            return await self._document(below, _folder(key))
         split = split_plain_key(key)
         if split is not None:
             root, coordinates = split
-            layout = yield from self._layout(root)
+            layout = await self._layout(below, root)
             if layout is not None:
                 if not layout.is_in_grid(coordinates):
                     return None
-                return StoredChunk(_join(root, layout.keys.encode(coordinates)), layout.parts, layout.index_size)
-        return StoredChunk(key)
+                return StoredChunk(below, _join(root, layout.keys.encode(coordinates)), layout.parts, layout.index_size)
+        return StoredChunk(below, key)
 
     # Metadata
 
-    def _layout(self, root: str) -> Steps[ArrayLayout | None]:
+    async def _layout(self, below: Below, root: str) -> ArrayLayout | None:
         """Return where the chunks of an array are stored; `None` for any other node."""
         if root not in self._nodes:
-            yield from self._document(_join(root, DOCUMENT))
+            await self._document(below, root)
         return self._nodes.get(root)
 
-    def _document(self, key: str) -> Steps[bytes | None]:
-        """Read a `zarr.json`, and return the one that is shown."""
-        root = key[: -len(DOCUMENT)].rstrip("/")
-        (stored,) = yield [Get(key)]
+    async def _document(self, below: Below, root: str) -> bytes | None:
+        """Read the `zarr.json` of a node, and return the one that is shown."""
+        stored = await below.get(_join(root, DOCUMENT))
         if stored is None:
             self._nodes.pop(root, None)
             return None
-        data: bytes = stored.to_bytes()
+        data = stored.to_bytes()
         try:
             return rewrite_json(data, lambda document: self._show(document, root))
         except MetadataError as error:
-            raise MetadataError(f"{key}: {error}") from None
+            raise MetadataError(f"{_join(root, DOCUMENT)}: {error}") from None
         except ValueError:
             return data  # zarr-python says what is wrong with JSON.
 
@@ -225,17 +226,26 @@ class PartsStore(Store):
 
     async def list(self) -> AsyncIterator[str]:
         """Yield all keys that a plain copy would have."""
-        async for key in self._list(self.store.list()):
+        async for key in self.list_prefix(""):
             yield key
 
     async def list_prefix(self, prefix: str) -> AsyncIterator[str]:
         """Yield all keys with a prefix that a plain copy would have."""
-        node = await self._array_around(prefix)
-        if node is None:
-            async for key in self._list(self.store.list_prefix(prefix)):
-                yield key
-            return
-        async for key in self._list(self.store.list_prefix(node + "/" if node else "")):
+        root = await self._array_around(prefix.rpartition("/")[0])
+        stored = self.store.list_prefix(f"{root}/" if root else prefix if root is None else "")
+        keys = [key async for key in stored if not is_temporary(key)]
+        below = Below(self.store)
+        roots = [_folder(key) for key in keys if _is_document(key)]
+        layouts = await below.each(lambda root: self._layout(below, root), roots)
+        arrays = {root: layout for root, layout in zip(roots, layouts, strict=True) if layout is not None}
+        shown = dict[str, None]()
+        for key in keys:
+            array = next((folder for folder in _folders(key) if folder in arrays), None)
+            if array is None:
+                shown[key] = None
+            elif (relative := arrays[array].shown_key(key[len(array) + 1 if array else 0 :])) is not None:
+                shown[_join(array, relative)] = None
+        for key in shown:
             if key.startswith(prefix):
                 yield key
 
@@ -243,106 +253,36 @@ class PartsStore(Store):
         """Yield the names in a folder of a plain copy."""
         prefix = prefix.rstrip("/")
         if await self._array_around(prefix) is None:
-            async for name in self.store.list_dir(prefix):
-                if not is_temporary(name):
-                    yield name
-            return
-        names = dict[str, None]()
-        folder = prefix + "/" if prefix else ""
-        async for key in self.list_prefix(folder):
-            names[key[len(folder) :].split("/")[0]] = None
+            names = [name async for name in self.store.list_dir(prefix) if not is_temporary(name)]
+        else:
+            folder = prefix + "/" if prefix else ""
+            names = list(dict.fromkeys([key[len(folder) :].split("/")[0] async for key in self.list_prefix(folder)]))
         for name in names:
             yield name
 
-    async def _list(self, stored: AsyncIterator[str]) -> AsyncIterator[str]:
-        """Yield the keys that are shown, by those that are stored."""
-        keys = [key async for key in stored if not is_temporary(key)]
-        roots = [key[: -len(DOCUMENT)].rstrip("/") for key in keys if key == DOCUMENT or key.endswith("/" + DOCUMENT)]
-        layouts = await asyncio.gather(*(self._drive(self._layout(root)) for root in roots))
-        arrays = {root: layout for root, layout in zip(roots, layouts, strict=True) if layout is not None}
-        shown = set[str]()
-        for key in keys:
-            root = next((folder for folder in _folders(key) if folder in arrays), None)
-            if root is None:
-                yield key
-                continue
-            relative = arrays[root].shown_key(key[len(root) + 1 if root else 0 :])
-            if relative is not None and (found := _join(root, relative)) not in shown:
-                shown.add(found)
-                yield found
-
     async def _array_around(self, path: str) -> str | None:
         """Return the path of the array that a folder is in or is, if its chunks are shown elsewhere."""
-        path = path.rstrip("/")
         for folder in [path, *_folders(path)] if path else [""]:
-            layout = await self._drive(self._layout(folder))
+            layout = await self._layout(Below(self.store), folder)
             if folder in self._nodes:
                 return folder if layout is not None else None
         return None
 
-    # Steps, which are taken with and without an event loop
-
-    async def _drive[T](self, steps: Steps[T]) -> T:
-        """Carry out the requests of a read together, step by step."""
-        answers: list[Any] | None = None
-        while True:
-            try:
-                requests = steps.send(answers)
-            except StopIteration as end:
-                result: T = end.value
-                return result
-            if len(requests) == 1:
-                answers = [await requests[0].ask(self.store)]
-            else:
-                answers = await asyncio.gather(*(request.ask(self.store) for request in requests))
-
-    def _drive_sync[T](self, steps: Steps[T]) -> T:
-        """Carry out the requests of a read one after another."""
-        answers: list[Any] | None = None
-        while True:
-            try:
-                requests = steps.send(answers)
-            except StopIteration as end:
-                result: T = end.value
-                return result
-            answers = [request.ask_sync(self.store) for request in requests]
-
     # Writing
 
-    def _check_writable(self) -> NoReturn:
+    def _check_writable(self, *_: Any, **__: Any) -> NoReturn:
         raise ValueError(
             "The store was opened in read-only mode and does not support writing: PartsStore reads alone, since "
             "writing would show readers chunks of which some parts are new. Write by the command `zarr-parts convert`, "
             "or by setSharded of the TypeScript package zarr-parts"
         )
 
-    async def set(self, key: str, value: Buffer) -> None:
+    async def set(self, *_: Any, **__: Any) -> NoReturn:
         """Raise an error that says what can write."""
         self._check_writable()
 
-    async def delete(self, key: str) -> None:
-        """Raise an error that says what can write."""
-        self._check_writable()
-
-    async def set_if_not_exists(self, key: str, value: Buffer) -> None:
-        """Raise an error that says what can write."""
-        self._check_writable()
-
-    async def delete_dir(self, prefix: str) -> None:
-        """Raise an error that says what can write."""
-        self._check_writable()
-
-    async def clear(self) -> None:
-        """Raise an error that says what can write."""
-        self._check_writable()
-
-    def set_sync(self, key: str, value: Buffer) -> None:
-        """Raise an error that says what can write."""
-        self._check_writable()
-
-    def delete_sync(self, key: str) -> None:
-        """Raise an error that says what can write."""
-        self._check_writable()
+    delete = set_if_not_exists = delete_dir = clear = set
+    set_sync = delete_sync = _check_writable
 
 
 def _show_node(node: object) -> ArrayLayout | None:
@@ -384,17 +324,19 @@ def _slice(data: bytes, byte_range: ByteRequest | None) -> bytes:
     return data[max(len(data) - byte_range.suffix, 0) :] if byte_range else data
 
 
+def _is_document(key: str) -> bool:
+    return key.rpartition("/")[2] == DOCUMENT
+
+
 def _join(folder: str, name: str) -> str:
     return f"{folder}/{name}" if folder and name else folder or name
+
+
+def _folder(key: str) -> str:
+    return key.rpartition("/")[0]
 
 
 def _folders(key: str) -> list[str]:
     """The folders that a key is in, from the innermost to the root."""
     names = key.split("/")
     return ["/".join(names[:count]) for count in range(len(names) - 1, -1, -1)]
-
-
-def _first(group: BaseException) -> BaseException:
-    while isinstance(group, BaseExceptionGroup):
-        group = group.exceptions[0]
-    return group
