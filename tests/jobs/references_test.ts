@@ -1,6 +1,12 @@
-import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertInstanceOf,
+  assertRejects,
+  assertThrows,
+} from "@std/assert";
 import * as zarr from "zarrita";
-import { references, type ReferencesOptions } from "../../jobs.ts";
+import { convert, references, type ReferencesOptions } from "../../jobs.ts";
 import {
   type ArrayMetadata,
   createArrayChunks,
@@ -9,6 +15,8 @@ import {
   MetadataError,
   MissingPartError,
 } from "../../mod.ts";
+import { adoptTiffs } from "../../tiff.ts";
+import { zipContainer } from "../../zip.ts";
 import { registerCodecs, setSharded, withZarrParts } from "../../zarrita.ts";
 import { runCli } from "../cli/run_cli.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
@@ -163,6 +171,84 @@ Deno.test("references refuse what cannot be referred to, and damage", async () =
     "urlPrefix",
   );
 });
+
+/** Arrays of the files of other programs, in the folder `a`. */
+const FILES: Record<string, () => Promise<MemoryStore>> = {
+  "adopted TIFFs": async () => {
+    const store = new MemoryStore();
+    for (const name of ["row0_column0.tif", "row0_column1.tif"]) {
+      const bytes = await Deno.readFile(`tests/fixtures/tiffs/${name}`);
+      await store.set(`/a/${name}`, bytes);
+    }
+    const format = "row{0}_column{1}.tif";
+    const configuration = { format };
+    const chunkKeyEncoding = { name: "template", configuration };
+    await adoptTiffs(store, "a", { chunkKeyEncoding });
+    return store;
+  },
+  "zips": async () => {
+    const { store } = await makeArray(ARRAYS["one object"]!);
+    const target = new MemoryStore();
+    await convert({ store, path: "a" }, { store: target, path: "a" }, {
+      suffix: ".zip",
+      parts: ["", ".index"],
+      container: (metadata) => zipContainer(metadata),
+    });
+    return target;
+  },
+};
+
+for (
+  const [name, make] of [
+    ...Object.entries(FILES),
+    // The codecs of chunks that are no shards find other lengths.
+    ...Object.entries(ARRAYS).filter(([name]) => name !== "chunks in parts")
+      .map(([name, members]) =>
+        [name, async () => (await makeArray(members)).store] as const
+      ),
+  ]
+) {
+  Deno.test(`references to damaged objects of ${name} fail, or lead to the same bytes`, async () => {
+    const store = await make();
+    const expected = await bytesOf(await resolved(store));
+    const keys = (await Array.fromAsync(store.list()))
+      .filter((key) => !key.endsWith("zarr.json"));
+    const isOneObject = name === "one object";
+    let failures = 0;
+    for (const key of keys) {
+      const bytes = (await store.get(key))!;
+      const longer = new Uint8Array(bytes.length + 3);
+      longer.set(bytes);
+      const half = bytes.slice(0, bytes.length / 2);
+      for (const change of [undefined, half, bytes.slice(0, -1), longer]) {
+        if (change === undefined && isOneObject) continue; // An absent shard.
+        if (change === undefined) await store.delete(key);
+        else await store.set(key, change);
+        let found;
+        try {
+          found = await bytesOf(await resolved(store));
+        } catch (error) {
+          assertInstanceOf(error, DamageError, key);
+          failures++;
+        }
+        if (found !== undefined) assertEquals(found, expected, key);
+      }
+      await store.set(key, bytes);
+    }
+    assert(failures >= keys.length * 2, `${failures} of ${keys.length * 4}`);
+  });
+}
+
+async function bytesOf(
+  store: MemoryStore,
+): Promise<Record<string, Uint8Array | undefined>> {
+  const keys = (await Array.fromAsync(store.list())).sort();
+  return Object.fromEntries(
+    await Promise.all(
+      keys.map(async (key) => [key, await store.get(key)] as const),
+    ),
+  );
+}
 
 Deno.test("zarr-parts references writes a file, and says how to open it", () =>
   inTempDir(async (folder) => {
