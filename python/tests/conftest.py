@@ -40,9 +40,11 @@ LAYOUTS = {
 }
 
 
-def run(*args: str | Path, cwd: Path) -> None:
+def run(*args: str | Path, cwd: Path) -> str:
+    """Run the command line, and return what it prints."""
     done = subprocess.run([*COMMAND, *map(str, args)], cwd=cwd, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def make_sources(folder: Path) -> None:

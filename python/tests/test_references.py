@@ -1,14 +1,19 @@
 """References by the command line, read without this package."""
 
 import json
+import re
+import shlex
 import warnings
 from pathlib import Path
+from textwrap import dedent
 
 import fsspec
 import numpy as np
 import pytest
+import xarray
 import zarr
-from conftest import LAYOUTS, run
+from conftest import LAYOUTS, run, server
+from obstore.store import LocalStore
 from test_reading import arrays_of
 from zarr.storage import FsspecStore
 
@@ -50,26 +55,49 @@ def test_gdal(written: tuple[Path, Path]) -> None:
                 np.testing.assert_array_equal(dataset.read(1), array[...])
 
 
-def test_virtualizarr_and_icechunk(data: Path, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, xarray.Dataset]:
+    """A folder with the group `b.zarr`, in shards with indexes of their own, and what is in it."""
+    folder = tmp_path_factory.mktemp("dataset")
+    values = xarray.Dataset({"t": (("y", "x"), np.arange(96, dtype="int32").reshape(8, 12))})
+    encoding = {"t": {"chunks": (2, 3), "shards": (4, 6)}}
+    values.to_zarr(folder / "a.zarr", mode="w", zarr_format=3, consolidated=False, encoding=encoding)
+    run("convert", "a.zarr", "b.zarr", "--suffix", ".s", "--parts", ",.index", cwd=folder)
+    return folder, values
+
+
+@pytest.mark.parametrize("protocol", ["file", "http"])
+def test_the_printed_lines_open_the_references(dataset: tuple[Path, xarray.Dataset], protocol: str) -> None:
+    folder, values = dataset
+    prefix = ["--url-prefix", f"{server()}{folder}/b.zarr/"] if protocol == "http" else []
+    printed = run("references", "b.zarr", "-o", f"{protocol}.json", *prefix, cwd=folder)
+    lines = dict(re.findall(r"^(\S+):\n((?:  .*\n)+)", printed, re.MULTILINE))
+    assert list(lines) == ["zarr-python", "xarray", "GDAL"]
+    scope: dict[str, object] = {"xarray": xarray}
+    *statements, opening = dedent(lines["zarr-python"]).splitlines()
+    exec("\n".join(statements), scope)
+    np.testing.assert_array_equal(eval(opening, scope)["t"][...], values["t"])
+    xarray.testing.assert_equal(eval(lines["xarray"].strip(), scope).load(), values)
+    [command, name] = shlex.split(lines["GDAL"])
+    assert command == "gdalmdiminfo"
+    rasterio = pytest.importorskip("rasterio")
+    with rasterio.open(f"{name}:/t") as opened:
+        np.testing.assert_array_equal(opened.read(1), values["t"])
+
+
+def test_virtualizarr_and_icechunk(dataset: tuple[Path, xarray.Dataset]) -> None:
     virtualizarr = pytest.importorskip("virtualizarr")
     icechunk = pytest.importorskip("icechunk")
-    xarray = pytest.importorskip("xarray")
-    from obstore.store import LocalStore
     from virtualizarr.parsers import KerchunkJSONParser
     from virtualizarr.registry import ObjectStoreRegistry
 
-    values = xarray.Dataset({"t": (("y", "x"), np.arange(96, dtype="int32").reshape(8, 12))})
-    encoding = {"t": {"chunks": (2, 3), "shards": (4, 6)}}
-    values.to_zarr(tmp_path / "a.zarr", mode="w", zarr_format=3, consolidated=False, encoding=encoding)
-    run("convert", "a.zarr", "b.zarr", "--suffix", ".s", "--parts", ",.index", cwd=tmp_path)
-    run("references", "b.zarr", "-o", "b.json", cwd=tmp_path)
+    folder, values = dataset
+    run("references", "b.zarr", "-o", "b.json", cwd=folder)
     registry = ObjectStoreRegistry({"file://": LocalStore()})
-    virtual = virtualizarr.open_virtual_dataset(str(tmp_path / "b.json"), registry=registry, parser=KerchunkJSONParser())
+    virtual = virtualizarr.open_virtual_dataset(str(folder / "b.json"), registry=registry, parser=KerchunkJSONParser())
     config = icechunk.RepositoryConfig.default()
-    config.set_virtual_chunk_container(icechunk.VirtualChunkContainer(f"file://{tmp_path}/", icechunk.local_filesystem_store(str(tmp_path))))
-    repository = icechunk.Repository.create(
-        icechunk.in_memory_storage(), config, authorize_virtual_chunk_access={f"file://{tmp_path}/": None}
-    )
+    config.set_virtual_chunk_container(icechunk.VirtualChunkContainer(f"file://{folder}/", icechunk.local_filesystem_store(str(folder))))
+    repository = icechunk.Repository.create(icechunk.in_memory_storage(), config, authorize_virtual_chunk_access={f"file://{folder}/": None})
     session = repository.writable_session("main")
     virtual.vz.to_icechunk(session.store)
     xarray.testing.assert_equal(xarray.open_zarr(session.store, consolidated=False).load(), values)
@@ -109,3 +137,9 @@ def test_options(data: Path) -> None:
     with pytest.raises(AssertionError, match="--plain"):
         run("references", "data_first.zarr", "-o", "none.json", "--inline-limit", "0", cwd=data)
     assert not (data / "none.json").exists()
+
+
+def test_archives_are_refused(data: Path) -> None:
+    (data / "archive.zip").write_bytes(b"PK\5\6" + bytes(18))
+    with pytest.raises(AssertionError, match="zarr-parts convert"):
+        run("references", "archive.zip", "-o", "none.json", cwd=data)
