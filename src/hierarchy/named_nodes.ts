@@ -3,8 +3,8 @@ import { isMembers, isSameJson, type Members } from "../metadata/mod.ts";
 /**
  * Leaves nodes out of the attributes of a group that name them:
  *
- * - the levels in `multiscales` of OME-Zarr and ndpyramid (`datasets`), of GeoZarr
- *   (`layout`) and of its earlier drafts (`tile_matrix_set`);
+ * - the levels in `multiscales` of OME-Zarr and ndpyramid (`datasets`), and of GeoZarr
+ *   (`layout`);
  * - `labels`, the wells of a `plate`, the images of a `well`, and the `series` of a
  *   collection of images, all of OME-Zarr.
  *
@@ -142,36 +142,13 @@ function withoutLevels(multiscales: unknown, names: Names): unknown {
       left.every((each, i) => each === multiscales[i]);
     return isSame ? multiscales : left.length === 0 ? undefined : left;
   }
-  if (!isMembers(multiscales)) return multiscales;
   const changed = changeMember(
-    changeMember(
-      multiscales,
-      "layout",
-      (layout) => withoutAssets(layout, names),
-    ),
-    "tile_matrix_set",
-    (set) =>
-      changeMember(
-        set,
-        "tileMatrices",
-        (list) =>
-          withoutItems(list, (each) => isMembers(each) && names(each.id)),
-      ),
+    multiscales,
+    "layout",
+    (layout) => withoutAssets(layout, names),
   );
-  const limited = changeMember(
-    changed,
-    "tile_matrix_limits",
-    (limits) =>
-      isMembers(limits) && Object.keys(limits).some((id) => names(id))
-        ? Object.fromEntries(
-          Object.entries(limits).filter(([id]) => !names(id)),
-        )
-        : limits,
-  );
-  const isEmpty = limited !== multiscales &&
-    (isEmptyList(limited, "layout") ||
-      isEmptyList(limited.tile_matrix_set, "tileMatrices"));
-  return isEmpty ? undefined : limited;
+  const isEmpty = changed !== multiscales && isEmptyList(changed, "layout");
+  return isEmpty ? undefined : changed;
 }
 
 /** Leaves levels out of the `layout` of GeoZarr. */

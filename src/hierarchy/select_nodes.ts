@@ -164,23 +164,7 @@ async function matcherOf(
 ): Promise<(path: string) => boolean> {
   // Messages and trees show paths that begin with a slash.
   const relative = glob.replace(/^(?:\.?\/)+/, "").replace(/\/+$/, "");
-  if (relative === "" || relative === ".") {
-    throw new RangeError(
-      `Expected the option "${name}" to have globs of paths below the group, such as "0" or "labels/**", found ${
-        describe(glob)
-      }`,
-    );
-  }
-  if (/^!(?!\()/.test(relative)) {
-    throw new RangeError(
-      `Expected the option "${name}" to have globs without a first "!", found ${
-        describe(glob)
-      }; the option "${
-        name === "only" ? "exclude" : "only"
-      }" chooses the other nodes`,
-    );
-  }
-  const expected = expectedGlob(relative);
+  const expected = expectedGlob(relative, name);
   if (expected !== undefined) {
     throw new RangeError(
       `Expected the option "${name}" to have globs ${expected}, found ${
@@ -202,11 +186,19 @@ const MOST_STARS = 3;
 const MOST_CHARACTERS = 4096;
 
 /**
- * Returns what is expected in place of a glob that may take hours to match, `undefined` for other
- * globs. The regular expressions of picomatch try all places of each star, and the names of nodes
+ * Returns what is expected in place of a glob that names no nodes, or that may take hours to
+ * match; `undefined` for other globs. The regular expressions of picomatch try all places of each star, and the names of nodes
  * may be chosen to have many.
  */
-function expectedGlob(glob: string): string | undefined {
+function expectedGlob(glob: string, option: string): string | undefined {
+  if (glob === "" || glob === ".") {
+    return 'of paths below the group, such as "0" or "labels/**"';
+  }
+  if (/^!(?!\()/.test(glob)) {
+    return `without a first "!", since the option "${
+      option === "only" ? "exclude" : "only"
+    }" chooses the other nodes`;
+  }
   if (glob.length > MOST_CHARACTERS) {
     return `of at most ${MOST_CHARACTERS} characters`;
   }

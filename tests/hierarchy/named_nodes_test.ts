@@ -54,12 +54,6 @@ const CASES: Readonly<Record<string, Case>> = {
     ["0/data"],
     '{"zarr_conventions":[{"name":"spatial:"}]}',
   ],
-  "levels of earlier drafts of GeoZarr": [
-    "",
-    '{"multiscales":{"tile_matrix_set":{"id":"own","tileMatrices":[{"id":"0"},{"id":"1"}]},"tile_matrix_limits":{"0":{"minTileCol":0},"1":{}}}}',
-    ["0"],
-    '{"multiscales":{"tile_matrix_set":{"id":"own","tileMatrices":[{"id":"1"}]},"tile_matrix_limits":{"1":{}}}}',
-  ],
   "labels": [
     "labels",
     '{"labels":["a","b","c/d"]}',
@@ -113,9 +107,6 @@ Deno.test("withoutNamedNodes keeps documents that name no node that is left out,
     all.push(
       { multiscales: [{ datasets: value }] } as never,
       { multiscales: { layout: value } } as never,
-      { multiscales: { tile_matrix_set: value } } as never,
-      { multiscales: { tile_matrix_set: { tileMatrices: value } } } as never,
-      { multiscales: { tile_matrix_limits: value } } as never,
       { plate: { wells: value }, well: { images: value } } as never,
     );
   }
