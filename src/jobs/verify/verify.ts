@@ -367,18 +367,19 @@ async function verifyChunks(
           };
         });
       added = Promise.all([verified, added]).then(([chunk]) => {
-        if (chunk.isPresent) present++;
         const unit = array.level.shards ? "inner chunk" : "chunk";
         for (const [unknown, count] of chunk.undecoded) {
           findings.addUndecoded(array.document, unit, unknown, count);
         }
         for (const each of chunk.findings) findings.add(each);
-        options.onProgress?.({ done: ++done, total });
       });
-      await added;
+      added.catch(() => {}); // Thrown below, unless the chunk itself has failed.
+      if ((await verified).isPresent) present++;
+      options.onProgress?.({ done: ++done, total });
     },
     options.signal,
   );
+  await added;
   return present;
 }
 
