@@ -18,7 +18,7 @@ import type { ChunkKeyError } from "../errors/mod.ts";
 import type { StoreKey } from "../stores/mod.ts";
 import { type Arguments, UsageError } from "./command.ts";
 import { compareNames, unitsText } from "./format.ts";
-import { assertPath } from "./open_store.ts";
+import { assertPath, stateOf } from "./open_store.ts";
 import { placeByColumns, type Places, readPlaces } from "./read_places.ts";
 
 /** The files that arguments name, and where they become arrays. */
@@ -58,7 +58,7 @@ export async function findAdopted(
   for (const place of given) {
     const found = await listFiles(place, named, link, folder);
     if (found.length === 0) {
-      throw nothingIn(place, named, link, await allFiles(resolve(place)));
+      throw nothingIn(place, named, await allFiles(resolve(place)));
     }
     paths.push(...found);
   }
@@ -147,16 +147,15 @@ function placeFiles(
 
 /** Returns a note on files in the order of shells, which sort `day10` before `day2`. Any other order is meant. */
 function notesOnOrder(names: readonly string[]): string[] {
-  const isBefore = (i: number) => names[i - 1]! < names[i]!;
-  const place = names.findIndex((name, i) =>
-    i > 0 && compareNames(names[i - 1]!, name) > 0
-  );
-  if (place < 0 || !names.every((_, i) => i === 0 || isBefore(i))) return [];
+  const sorted = names.toSorted(compareNames);
+  const place = names.findIndex((name, i) => name !== sorted[i]);
+  const isOfShell = names.every((name, i) => i === 0 || names[i - 1]! < name);
+  if (place < 0 || !isOfShell) return [];
   return [
     `The files are stacked in the order given, ${
-      quoted(names[place - 1]!)
-    } before ${
       quoted(names[place]!)
+    } before ${
+      quoted(sorted[place]!)
     }: give their folder for the order of their numbers, or --template${
       suggest(names)
     }`,
@@ -184,10 +183,7 @@ async function listFiles(
   folder: string,
 ): Promise<string[]> {
   const path = resolve(place);
-  const info = await Deno.stat(path).catch((error) => {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
-  });
+  const info = await stateOf(path);
   if (info === undefined) {
     throw new Error(`There is no file or folder ${quoted(place)}`);
   }
@@ -226,25 +222,25 @@ function isChunk(folder: string, path: string): boolean {
 function nothingIn(
   place: string,
   named: TemplateChunkKeyEncoding | undefined,
-  link: boolean,
   present: readonly string[],
 ): UsageError {
   const names = present.map((path) => path.slice(dirname(path).length + 1));
   const found = names.length === 0
     ? "found no TIFF or zip files"
     : `found files such as ${quoted(names[0]!)}`;
-  return new UsageError(
-    named !== undefined
-      ? `No file in ${quoted(place)} fits --template ${
+  if (named !== undefined) {
+    return new UsageError(
+      `No file in ${quoted(place)} fits --template ${
         quoted(named.format)
-      }: expected names such as ${exampleOf(named)}, ${found}${suggest(names)}`
-      : link
-      ? `Expected TIFF or zip files in ${quoted(place)}, found none`
-      : `Expected files in ${
-        quoted(place)
-      } with names such as c/0/1.tif, ${found}; --template takes other names${
-        suggest(names)
-      }, and --places or --link with --stack take any names`,
+      }: expected names such as ${exampleOf(named)}, ${found}${suggest(names)}`,
+    );
+  }
+  return new UsageError(
+    `Expected files in ${
+      quoted(place)
+    } with names such as c/0/1.tif, ${found}; --template takes other names${
+      suggest(names)
+    }, and --places or --link with --stack take any names`,
   );
 }
 
@@ -261,18 +257,19 @@ function misnamed(
   { nearest, problem }: ChunkKeyError,
   names: readonly string[],
 ): UsageError {
-  const isTemplate = encoding instanceof TemplateChunkKeyEncoding;
+  const [does, advice] = encoding instanceof TemplateChunkKeyEncoding
+    ? [`fit --template ${quoted(encoding.format)}`, ""]
+    : [
+      "have the name of a chunk",
+      ", --template for other names with numbers, or --link",
+    ];
   const expected = nearest === undefined
     ? `expected names such as ${exampleOf(encoding)}`
     : `it ${problem}, as in ${nearest}`;
   return new UsageError(
-    `File ${quoted(path)} does not ${
-      isTemplate
-        ? `fit --template ${quoted(encoding.format)}`
-        : "have the name of a chunk"
-    }: ${expected}${
-      isTemplate ? "" : ", --template for other names with numbers, or --link"
-    }${suggest(names)}`,
+    `File ${quoted(path)} does not ${does}: ${expected}${advice}${
+      suggest(names)
+    }`,
   );
 }
 
@@ -282,10 +279,7 @@ function assertInside(
   folder: string,
   into: string,
 ): void {
-  const outside = paths.find((path) => {
-    const way = relative(folder, path);
-    return way === ".." || way.startsWith(`..${sep}`) || resolve(way) === way;
-  });
+  const outside = paths.find((path) => !path.startsWith(withEnd(folder)));
   if (outside === undefined) return;
   throw new UsageError(
     `File ${quoted(outside)} is not in ${
@@ -310,23 +304,23 @@ function withEnd(folder: string): string {
 
 /** The format of files, by their names. */
 function formatOf(paths: readonly string[]): "tiff" | "zip" {
-  const isZip = (path: string) => ZIP.test(path);
-  const zip = paths.find(isZip);
-  const ozx = paths.find((path) => /\.ozx$/i.test(path));
+  const [zip, other, ozx] = [
+    (path: string) => ZIP.test(path),
+    (path: string) => !ZIP.test(path),
+    (path: string) => /\.ozx$/i.test(path),
+  ].map((isFormat) => paths.find(isFormat));
   if (ozx !== undefined) {
     throw new UsageError(
       `File ${
-        JSON.stringify(ozx)
+        quoted(ozx)
       } is an archive of OME-Zarr: inspect, verify, convert and serve read it as it is`,
     );
   }
-  if (zip === undefined) return "tiff";
-  const other = paths.find((path) => !isZip(path));
-  if (other === undefined) return "zip";
+  if (zip === undefined || other === undefined) {
+    return zip === undefined ? "tiff" : "zip";
+  }
   throw new UsageError(
-    `Expected files of one format, found ${JSON.stringify(zip)} and ${
-      JSON.stringify(other)
-    }`,
+    `Expected files of one format, found ${quoted(zip)} and ${quoted(other)}`,
   );
 }
 

@@ -25,7 +25,9 @@ export async function runLogged(
   const log = (text: string) => {
     const line = `${new Date().toISOString()} ${text}\n`;
     if (args.has("verbose")) io.note(line);
-    if (file !== undefined) append(file, path!, line);
+    if (file !== undefined) {
+      writeText(file, line, `the log file ${JSON.stringify(path)}`);
+    }
   };
   const start = performance.now();
   const send = globalThis.fetch;
@@ -95,16 +97,21 @@ function loggingFetch(
   };
 }
 
-function append(file: Deno.FsFile, path: string, line: string): void {
-  let bytes = new TextEncoder().encode(line);
+/**
+ * Writes a text at once. Throws `BrokenPipe` if nobody reads any more.
+ *
+ * @param name The name of the file or the stream in a message about a full device.
+ */
+export function writeText(
+  to: { writeSync(bytes: Uint8Array): number },
+  text: string,
+  name: string,
+): void {
+  let bytes = new TextEncoder().encode(text);
   try {
-    while (bytes.length > 0) bytes = bytes.subarray(file.writeSync(bytes));
+    while (bytes.length > 0) bytes = bytes.subarray(to.writeSync(bytes));
   } catch (error) {
     if (!isDiskFull(error)) throw error;
-    throw new Error(
-      `Cannot write to the log file ${
-        JSON.stringify(path)
-      }, whose device is full`,
-    );
+    throw new Error(`Cannot write to ${name}, whose device is full`);
   }
 }

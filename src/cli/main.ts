@@ -14,7 +14,6 @@
  * @module
  */
 import { nearestName } from "../errors/mod.ts";
-import { isDiskFull } from "../stores/mod.ts";
 import { CommanderError } from "commander";
 import {
   addVersion,
@@ -24,7 +23,7 @@ import {
   UsageError,
 } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
-import { runLogged } from "./log.ts";
+import { runLogged, writeText } from "./log.ts";
 import { WatchedRequests } from "./requests.ts";
 
 /** The output of the program, before the options of a command are known. */
@@ -67,21 +66,10 @@ export async function main(args: readonly string[]): Promise<number> {
     } else if (now - interruptedAt > SAME_INTERRUPT) Deno.exit(INTERRUPTED);
   };
   const io: Output = {
-    print: (line) => {
-      try {
-        writeAll(Deno.stdout, `${line}\n`);
-      } catch (error) {
-        if (isDiskFull(error)) {
-          throw new Error(
-            "Cannot write to standard output, whose device is full",
-          );
-        }
-        throw error;
-      }
-    },
+    print: (line) => writeText(Deno.stdout, `${line}\n`, "standard output"),
     note: (text) => {
       try {
-        writeAll(Deno.stderr, text);
+        writeText(Deno.stderr, text, "standard error");
       } catch (error) {
         // Nobody reads standard error: that is no reason to stop.
         if (!(error instanceof Deno.errors.BrokenPipe)) throw error;
@@ -171,15 +159,6 @@ function runOverview(args: readonly string[], io: Output): number {
     throw error;
   }
   return 2; // Without arguments.
-}
-
-/** Writes a text at once. Throws `BrokenPipe` if nobody reads any more. */
-function writeAll(
-  to: { writeSync(bytes: Uint8Array): number },
-  text: string,
-): void {
-  let bytes = new TextEncoder().encode(text);
-  while (bytes.length > 0) bytes = bytes.subarray(to.writeSync(bytes));
 }
 
 if (import.meta.main) Deno.exit(await main(Deno.args));

@@ -9,6 +9,7 @@ import {
   type Io,
   UsageError,
 } from "./command.ts";
+import { drawParts } from "./draw_array.ts";
 import { bytesText, countText, ProgressLine } from "./format.ts";
 import { withFolder } from "./error_output.ts";
 import { assertPath, stateOf } from "./open_store.ts";
@@ -243,10 +244,10 @@ async function reportParts(
   if (args.has("json")) return printJson(io, "split", { size, parts });
   if (args.has("quiet")) return;
   io.print(`${text}, ${bytesText(size)}`);
-  const width = Math.max(...paths.map(({ length }) => length));
-  const sizes = parts.map(({ size }) => countText(size));
-  const digits = Math.max(...sizes.map(({ length }) => length));
-  for (const [i, path] of paths.entries()) {
-    io.print(`  ${path.padEnd(width)}  ${sizes[i]!.padStart(digits)}`);
-  }
+  const lines = parts.map(({ path, size }) => ({
+    key: path,
+    size: countText(size),
+    holds: "",
+  }));
+  for (const line of drawParts(lines)) io.print(line);
 }

@@ -453,7 +453,7 @@ Deno.test("adopt stacks the files of a folder in the order of their numbers, and
         ...["--into", `${folder}/new`, "--link", "--stack", ...args],
       );
     const note =
-      `  The files are stacked in the order given, "month_12.tif" before "month_2.tif": give their folder for the order of their numbers, or --template, such as --template 'month_{0+1}.tif'\n`;
+      `  The files are stacked in the order given, "month_10.tif" before "month_2.tif": give their folder for the order of their numbers, or --template, such as --template 'month_{0+1}.tif'\n`;
     const sorted = await adopt(names.toSorted(), "--dry-run");
     assertStringIncludes(sorted.out, note);
     for (const files of [names, names.toReversed(), names.slice(0, 9)]) {
