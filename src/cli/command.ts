@@ -14,8 +14,6 @@ export interface Command {
   readonly options: Readonly<Record<string, string>>;
   /** More options, under headings of their own in the help. */
   readonly groups?: Readonly<Record<string, Command["options"]>>;
-  /** The names of the options that may be given several times. */
-  readonly repeatable?: readonly string[];
   /** Options of which only one may be given. */
   readonly exclusive?: readonly (readonly [string, string])[];
   readonly examples: readonly string[];
@@ -69,6 +67,9 @@ const COMMON: Command["options"] = {
   "--timeout <SECONDS>":
     "the longest time until a server begins its answer, repetitions included, and then between two pieces of the answer; 60 by default",
 };
+
+/** The options that may be given several times. */
+const REPEATABLE: readonly string[] = ["only", "exclude"];
 
 /** Creates a parser of Commander that throws errors and prints to an output. */
 export function createParser(
@@ -168,7 +169,7 @@ export function parserOf(command: Command, print: Io["print"]): Parser {
     option.conflicts(excluded);
     // Commander parses the next argument as the value, even if it is an option.
     if (option.required) {
-      const isRepeatable = command.repeatable?.includes(option.name());
+      const isRepeatable = REPEATABLE.includes(option.name());
       option.argParser<string | string[]>((text, earlier) => {
         if (/^--[a-z]|^-[qhV]$/.test(text)) throw missingValue(option);
         if (isRepeatable) return [...earlier ?? [], text];

@@ -4,6 +4,7 @@ import {
   type Conversion,
   convert,
   convertInPlace,
+  type ConvertOptions,
   isUnfinished,
   type NodeLocation,
 } from "../jobs/mod.ts";
@@ -30,7 +31,6 @@ import {
 } from "./open_store.ts";
 import {
   chosenNodes,
-  NODE_OPTION_NAMES,
   NODE_OPTIONS,
   SHARE_OPTION,
   shareOf,
@@ -79,7 +79,6 @@ export const CONVERT: Command = {
     },
     "Speed:": { ...THREADS_OPTION, ...MEMORY_OPTION, ...SHARE_OPTION },
   },
-  repeatable: NODE_OPTION_NAMES,
   exclusive: [
     ["template", "encoding"],
     ["resume", "overwrite"],
@@ -98,10 +97,7 @@ export const CONVERT: Command = {
     if (args.has("in-place")) return await convertFolder(args, io);
     const [from, to] = args.operands as [string, string];
     const target = await openWritableStore(to, io);
-    const source = await openSource(from, io, {
-      followLinks: args.has("follow-links"),
-      isQuiet: args.has("quiet"),
-    });
+    const source = await openSource(from, args, io);
     await assertNoArchive(to, io);
     await assertTarget(to);
     const recoding = recodingOf(args);
@@ -141,20 +137,10 @@ async function convertFolder(args: Arguments, io: Io): Promise<number> {
 }
 
 /** The options that both kinds of conversions take. */
-function commonOptions(args: Arguments, { signal }: Io) {
-  return {
-    ...chosenNodes(args),
-    keepGoing: args.has("keep-going"),
-    dryRun: args.has("dry-run"),
-    signal,
-  };
-}
-
-type CommonOptions = ReturnType<typeof commonOptions> & {
-  onProgress(
-    progress: { done: number; total: number; bytes: number },
-  ): void;
-};
+type CommonOptions = Pick<
+  ConvertOptions,
+  "only" | "exclude" | "keepGoing" | "dryRun" | "signal" | "onProgress"
+>;
 
 /**
  * Runs a conversion, and prints its progress and its report.
@@ -175,7 +161,10 @@ async function run(
   let hasBegun = args.has("in-place");
   try {
     const converted = await conversion({
-      ...commonOptions(args, io),
+      ...chosenNodes(args),
+      keepGoing: args.has("keep-going"),
+      dryRun: args.has("dry-run"),
+      signal: io.signal,
       onProgress({ done, total, bytes }) {
         hasBegun = true;
         progress.update(done, total, bytes);

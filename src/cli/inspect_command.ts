@@ -12,12 +12,7 @@ import {
 import { bytesText, countText, shapeText } from "./format.ts";
 import { openSource } from "./open_source.ts";
 import { printJson } from "./outputs.ts";
-import {
-  chosenNodes,
-  NODE_OPTION_NAMES,
-  NODE_OPTIONS,
-  SOURCE_OPTIONS,
-} from "./shared_options.ts";
+import { chosenNodes, NODE_OPTIONS, SOURCE_OPTIONS } from "./shared_options.ts";
 
 /** `zarr-parts inspect PATH|URL` */
 export const INSPECT: Command = {
@@ -31,7 +26,6 @@ export const INSPECT: Command = {
     ...NODE_OPTIONS,
     ...SOURCE_OPTIONS,
   },
-  repeatable: NODE_OPTION_NAMES,
   examples: [
     "zarr-parts inspect data.zarr",
     "zarr-parts inspect https://example.com/data.zarr --chunk 0,1",
@@ -46,10 +40,7 @@ export const INSPECT: Command = {
         }`,
       );
     }
-    const store = await openSource(place, io, {
-      followLinks: args.has("follow-links"),
-      isQuiet: args.has("quiet"),
-    });
+    const store = await openSource(place, args, io);
     const inspection = await inspect(store, "", {
       ...text !== undefined && {
         chunk: text === "" ? [] : text.split(",").map(Number),

@@ -8,7 +8,7 @@ import {
 } from "../stores/mod.ts";
 import { isMembers, parseZarrJson } from "../metadata/mod.ts";
 import { v2View } from "../views/mod.ts";
-import { type Io, UsageError } from "./command.ts";
+import { type Arguments, type Io, UsageError } from "./command.ts";
 import {
   assertNoDocument,
   assertSource,
@@ -17,16 +17,6 @@ import {
   stateOf,
 } from "./open_store.ts";
 
-/** How a source is opened. */
-interface SourceOptions {
-  /** Whether symbolic links that lead out of the folder are followed. */
-  readonly followLinks?: boolean;
-  /** Whether reads continue with the new archive if the archive is replaced. */
-  readonly follow?: boolean;
-  /** Whether the note about the folder of an archive that is read is left out. */
-  readonly isQuiet?: boolean;
-}
-
 /** The store of a source. That of a zip archive describes the archive. */
 type Source = Store & Partial<Pick<ZipStore, "describe">>;
 
@@ -34,17 +24,23 @@ type Source = Store & Partial<Pick<ZipStore, "describe">>;
  * Opens the place of a node to read: a folder, a zip archive, or the URL of either, also
  * with the path of a node in the archive behind it, such as `image.ozx/0`. Refuses places
  * that hold no node: the document of a node, another file, and a folder that does not exist.
+ *
+ * @param options `follow`: whether reads continue with the new archive if the archive is
+ * replaced.
  */
 export async function openSource(
   place: string,
+  args: Arguments,
   io: Io,
-  options: SourceOptions = {},
+  { follow = false } = {},
 ): Promise<Source> {
   assertNoDocument(place);
-  const { follow = false, followLinks = false, isQuiet = false } = options;
+  const isQuiet = args.has("quiet");
   const archive = await findArchive(place, io);
   if (archive === undefined) {
-    const store = await openStore(place, io, { followLinks });
+    const store = await openStore(place, io, {
+      followLinks: args.has("follow-links"),
+    });
     await assertSource(place);
     if (!follow && !isQuiet && await isOfNamedNodes(store, io.signal)) {
       io.note(

@@ -17,12 +17,7 @@ import { neededCodecs } from "./needed_codecs.ts";
 import { openSource } from "./open_source.ts";
 import { pathOf } from "./open_store.ts";
 import { printJson } from "./outputs.ts";
-import {
-  chosenNodes,
-  NODE_OPTION_NAMES,
-  NODE_OPTIONS,
-  SOURCE_OPTIONS,
-} from "./shared_options.ts";
+import { chosenNodes, NODE_OPTIONS, SOURCE_OPTIONS } from "./shared_options.ts";
 
 /** Above this number of references, the command names a format that is faster to open. */
 const MANY = 1_000_000;
@@ -42,7 +37,6 @@ export const REFERENCES: Command = {
     ...NODE_OPTIONS,
     ...SOURCE_OPTIONS,
   },
-  repeatable: NODE_OPTION_NAMES,
   examples: [
     "zarr-parts references data.zarr -o refs.json",
     "zarr-parts references data.zarr -o refs.json --url-prefix https://a.org/data/",
@@ -57,10 +51,7 @@ export const REFERENCES: Command = {
     }
     const inlineLimit = wholeNumber(args, "inline-limit", 0);
     const urlPrefix = args.text("url-prefix") ?? urlOf(source);
-    const store = await openSource(source, io, {
-      followLinks: args.has("follow-links"),
-      isQuiet: args.has("quiet"),
-    });
+    const store = await openSource(source, args, io);
     if (store.describe !== undefined) {
       throw new UsageError(
         `References lead to files and objects, and ${

@@ -43,11 +43,7 @@ export const SERVE: Command = {
     const [place] = args.operands as [string];
     const isQuiet = args.has("quiet");
     if (!await isInArchive(place, io)) await assertFolder(place);
-    const store = await openSource(place, io, {
-      follow: true,
-      followLinks: args.has("follow-links"),
-      isQuiet,
-    });
+    const store = await openSource(place, args, io, { follow: true });
     const mount = parseMount(args.text("mount") ?? "/");
     const onError = (error: unknown, { method, url }: Request) =>
       io.note(`zarr-parts: ${method} ${pathOf(url)}: ${chainOf(error)}\n`);

@@ -17,9 +17,6 @@ export const NODE_OPTIONS: Command["options"] = {
     "leave out these nodes of a group and those below; repeatable",
 };
 
-/** The names of {@linkcode NODE_OPTIONS}. */
-export const NODE_OPTION_NAMES: readonly string[] = ["only", "exclude"];
-
 /** The nodes that `--only` and `--exclude` choose. */
 export function chosenNodes(
   args: Arguments,

@@ -9,7 +9,6 @@ import {
   CODECS,
   FAIL_ON_OPTION,
   failsOn,
-  NODE_OPTION_NAMES,
   NODE_OPTIONS,
   SHARE_OPTION,
   shareOf,
@@ -33,7 +32,6 @@ export const VERIFY: Command = {
     ...SHARE_OPTION,
     ...THREADS_OPTION,
   },
-  repeatable: NODE_OPTION_NAMES,
   examples: [
     "zarr-parts verify data.zarr",
     "zarr-parts verify image.ome.zarr --exclude 0",
@@ -44,10 +42,7 @@ export const VERIFY: Command = {
     const [place] = args.operands as [string];
     const share = shareOf(args);
     const threads = threadsOf(args);
-    const store = await openSource(place, io, {
-      followLinks: args.has("follow-links"),
-      isQuiet: args.has("quiet"),
-    });
+    const store = await openSource(place, args, io);
     const progress = new ProgressLine(io, args.has("quiet"));
     const isText = !args.has("json");
     let hasFailed = false;
