@@ -19,14 +19,15 @@ import {
 const LEAST_TO_START = 16 * 2 ** 20;
 /** The most encoded bytes of chunks that wait for threads, unless all threads need more for some chunks each. */
 const WAITING_BYTES = 16 * 2 ** 20;
-const WAITING_PER_THREAD = 4;
+/** The chunks that are read, decoded or wait for a thread, for each thread. */
+const TASKS_PER_THREAD = 4;
 
-/** A chunk that has been read. */
-export interface ReadChunk {
-  /** Reads the chunk again. */
-  readonly read: () => Promise<Uint8Array | undefined>;
-  readonly bytes: Uint8Array;
+/** A chunk that is decoded. */
+export interface EncodedChunk {
   readonly level: ChunkEncoding;
+  /** The length of the encoded chunk in bytes. */
+  readonly size: number;
+  readonly read: () => Promise<Uint8Array | undefined>;
   /** The name of the chunk in messages, at the start of a sentence. */
   readonly what: string;
   readonly key: string;
@@ -58,7 +59,7 @@ export class ChunkDecoding {
   /** The decoded bytes that are still decoded before threads start. */
   #untilStart: number;
   readonly #formats = new Map<ChunkEncoding, ChunkFormat>();
-  /** The levels whose chunks the calling thread decodes, since their codecs are cheap, or threads do not have them. */
+  /** The levels whose chunks the calling thread decodes, since threads do not have their codecs. */
   readonly #here = new Set<ChunkEncoding>();
 
   constructor(
@@ -69,68 +70,80 @@ export class ChunkDecoding {
     this.#codecs = codecs;
     this.#threads = threads;
     this.#untilStart = untilStart;
-    const most = WAITING_PER_THREAD * (threads?.count ?? 0);
+    const most = TASKS_PER_THREAD * (threads?.count ?? 0);
     this.#waiting = new MemoryLimit(WAITING_BYTES, most);
   }
 
+  /** The number of chunks of a level that are read and decoded at once. */
+  tasksOf(level: ChunkEncoding): number {
+    const { count = 0 } = this.#threads ?? {};
+    return this.#mayGoToThread(level) ? TASKS_PER_THREAD * count : 1;
+  }
+
   /**
-   * Says whether a thread decodes a chunk, and waits until there is memory for it.
-   *
-   * @param size The length of the encoded chunk in bytes.
-   * @returns A function to call once the chunk is decoded; `undefined` if the calling thread
-   * decodes it.
+   * Reads and decodes a chunk, as `decodeChunk` does: in a thread where this is faster. What a
+   * thread fails to decode, the calling thread decodes again, or says what is wrong.
    */
-  async enterThread(
-    level: ChunkEncoding,
-    size: number,
-  ): Promise<(() => void) | undefined> {
-    if (this.#threads === undefined || this.#here.has(level)) return undefined;
-    const hasWrongSize = level.size !== undefined && level.size !== size;
-    const length = decodedBytes(level) ?? size;
-    if (hasWrongSize || length < LEAST_TO_SEND) return undefined;
-    if (isCheapToDecode(level.codecs)) {
-      this.#here.add(level);
-      return undefined;
-    }
-    if (this.#untilStart > 0) {
-      this.#untilStart -= length;
-      return undefined;
-    }
-    return await this.#waiting.enter(size);
-  }
-
-  /** Decodes a chunk in the calling thread, as `decodeChunk` does. */
   async decode(
-    { bytes, level, what, key }: Omit<ReadChunk, "read">,
-  ): Promise<string | undefined> {
-    return await decodeChunk(bytes, level, what, key, this.#codecs);
-  }
-
-  /** Decodes a chunk in a thread. What a thread fails to decode, the calling thread decodes again, or says what is wrong. */
-  async decodeInThread(
-    chunk: ReadChunk,
+    chunk: EncodedChunk,
     signal: AbortSignal,
   ): Promise<string | undefined> {
-    const { bytes, level } = chunk;
-    const threads = this.#threads;
-    if (threads !== undefined) {
-      const job = { kind: "check" as const, bytes, rows: rowsOf(bytes) };
-      const length = decodedBytes(level) ?? bytes.length;
-      try {
-        const format = this.#formatOf(level);
-        const [result] = await threads.run(format, [job], length, signal);
-        if (result === true) return undefined;
-      } catch (error) {
-        if (!signal.aborted) this.failure = error;
-        throw error;
-      }
+    const { level, size } = chunk;
+    if (!this.#goesToThread(level, size)) return await this.#decodeHere(chunk);
+    const leave = await this.#waiting.enter(size);
+    try {
+      const bytes = await chunk.read();
+      const isDecoded = bytes === undefined ||
+        await this.#decodeInThread(bytes, level, signal);
+      if (isDecoded) return undefined;
+      // The memory of the bytes went to the thread.
+      const unknown = await this.#decodeHere(chunk);
+      this.#here.add(level);
+      return unknown;
+    } finally {
+      leave();
     }
-    // The memory of the bytes went to the thread.
-    const present = threads ? await chunk.read() : bytes;
-    if (present === undefined) return undefined;
-    const unknown = await this.decode({ ...chunk, bytes: present });
-    this.#here.add(level);
-    return unknown;
+  }
+
+  /** Whether threads have the codecs of a level, and the codecs take their time. */
+  #mayGoToThread(level: ChunkEncoding): boolean {
+    return this.#threads !== undefined && !this.#here.has(level) &&
+      !isCheapToDecode(level.codecs);
+  }
+
+  #goesToThread(level: ChunkEncoding, size: number): boolean {
+    const hasWrongSize = level.size !== undefined && level.size !== size;
+    const length = decodedBytes(level) ?? size;
+    const isLong = !hasWrongSize && length >= LEAST_TO_SEND;
+    if (!isLong || !this.#mayGoToThread(level)) return false;
+    if (this.#untilStart <= 0) return true;
+    this.#untilStart -= length;
+    return false;
+  }
+
+  async #decodeHere(
+    { read, level, what, key }: EncodedChunk,
+  ): Promise<string | undefined> {
+    const bytes = await read();
+    return bytes && await decodeChunk(bytes, level, what, key, this.#codecs);
+  }
+
+  /** Returns whether a thread has decoded a chunk. */
+  async #decodeInThread(
+    bytes: Uint8Array,
+    level: ChunkEncoding,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const job = { kind: "check" as const, bytes, rows: rowsOf(bytes) };
+    const length = decodedBytes(level) ?? bytes.length;
+    try {
+      const format = this.#formatOf(level);
+      const [result] = await this.#threads!.run(format, [job], length, signal);
+      return result === true;
+    } catch (error) {
+      if (!signal.aborted) this.failure = error;
+      throw error;
+    }
   }
 
   #formatOf(level: ChunkEncoding): ChunkFormat {

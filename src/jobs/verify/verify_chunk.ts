@@ -35,6 +35,7 @@ import {
 } from "../chunk_checks.ts";
 import { tiffShardProblem } from "../../tiff/mod.ts";
 import { zipShardProblems } from "../../zip/mod.ts";
+import { runConcurrently } from "../../runtime/mod.ts";
 import type { ChunkDecoding } from "./chunk_decoding.ts";
 import { type Finding, finding, type Rule } from "./findings.ts";
 
@@ -94,12 +95,11 @@ class ChunkVerification {
   readonly #decoding: ChunkDecoding | undefined;
   readonly #options: StoreOptions & { readonly signal: AbortSignal };
   readonly #key: string;
-  /** The findings, by the order of the checks that have found them. */
-  readonly #found: { readonly order: number; readonly finding: Finding }[] = [];
-  #checks = 0;
-  /** The inner chunks that threads decode. */
-  readonly #pending = new Set<Promise<void>>();
-  #failure: { readonly error: unknown } | undefined;
+  /** The findings, with the places of their inner chunks, as in `Piece`. */
+  readonly #found: {
+    readonly path: readonly number[];
+    readonly finding: Finding;
+  }[] = [];
 
   constructor(
     array: VerifiedArray,
@@ -118,8 +118,9 @@ class ChunkVerification {
     return this.#decoding !== undefined;
   }
 
+  /** The findings in the order of inner chunks, those about the whole chunk first. */
   get findings(): Finding[] {
-    return this.#found.sort((a, b) => a.order - b.order)
+    return this.#found.sort((a, b) => comparePaths(a.path, b.path))
       .map(({ finding }) => finding);
   }
 
@@ -130,14 +131,14 @@ class ChunkVerification {
   /** Returns whether the chunk is present. */
   async run(): Promise<boolean> {
     const { store, chunks, isAdopted } = this.#array;
-    if (!isAdopted) return await this.#verifyStored();
+    if (!isAdopted) return await this.#verifyValue();
     let hasRecord: boolean | undefined;
     const isUnchanged = await this.#try(async () => {
       const place = { store, key: chunks.key(this.#coordinates) };
       hasRecord = await checkFileRecord(place, this.#options);
     }, "adopted-file-changed");
     if (!isUnchanged) return true;
-    const isPresent = await this.#verifyStored();
+    const isPresent = await this.#verifyValue();
     if (this.#found.length > 0) return isPresent;
     if (hasRecord === false) {
       this.#add(
@@ -166,20 +167,6 @@ class ChunkVerification {
   }
 
   /** Verifies the chunk as it is stored. Returns whether it is present. */
-  async #verifyStored(): Promise<boolean> {
-    try {
-      return await this.#verifyValue();
-    } finally {
-      await Promise.all(this.#pending);
-      this.#assertDecoded();
-    }
-  }
-
-  /** Throws the error of a thread that has failed. */
-  #assertDecoded(): void {
-    if (this.#failure !== undefined) throw this.#failure.error;
-  }
-
   async #verifyValue(): Promise<boolean> {
     const { chunks, level } = this.#array;
     let size: number | undefined;
@@ -239,73 +226,43 @@ class ChunkVerification {
     if (level.shards !== undefined) {
       return await this.#verifyShard(piece, level.shards);
     }
-    if (this.#decoding === undefined) return;
-    const leave = await this.#decoding.enterThread(level, piece.size);
-    const isInThread = leave !== undefined;
-    const decode = await this.#readToDecode(piece, this.#decoding, isInThread)
-      .catch((error) => {
-        leave?.();
-        throw error;
-      });
-    if (!isInThread) return await decode();
-    const task = decode().catch((error) => {
-      this.#failure ??= { error };
-    }).finally(() => {
-      this.#pending.delete(task);
-      leave();
-    });
-    this.#pending.add(task);
+    if (this.#decoding !== undefined) await this.#decode(piece, this.#decoding);
   }
 
-  /** Reads a chunk or an inner chunk. Returns a function that decodes it. */
-  async #readToDecode(
+  async #decode(
     { level, path, first, size, read }: Piece,
     decoding: ChunkDecoding,
-    isInThread: boolean,
-  ): Promise<() => Promise<void>> {
+  ): Promise<void> {
     const rule = path.length === 0 ? "chunk-decoding" : "inner-chunk-decoding";
-    const check = this.#checks++;
     const { shape } = this.#array.chunks.metadata;
     const names = level.codecs.map(({ name }) => name);
     // The last strips of adopted TIFF files have no rows outside of the array.
     const rows = chunkRows(level.shape, shape, first, names);
     const most = mostBytes(level.shape, coreDataType(level.dataType)?.bits);
-    const what = this.#nameOf(path);
-    const key = this.#key;
-    const readNoted = async () => {
-      if (size > most) {
-        throw new DamageError(
-          `${what} has ${size} bytes, where its elements can take at most ${most} once they are encoded`,
-          { key },
-        );
-      }
-      const bytes = await read({ offset: 0, length: size });
-      if (bytes !== undefined) noteKey(bytes, "", rows);
-      return bytes;
+    const [what, key] = [this.#nameOf(path), this.#key];
+    const chunk = {
+      ...{ level, size, what, key },
+      async read() {
+        if (size > most) {
+          throw new DamageError(
+            `${what} has ${size} bytes, where its elements can take at most ${most} once they are encoded`,
+            { key },
+          );
+        }
+        const bytes = await read({ offset: 0, length: size });
+        if (bytes !== undefined) noteKey(bytes, "", rows);
+        return bytes;
+      },
     };
-    let bytes: Uint8Array | undefined;
     await this.#try(
       async () => {
-        bytes = await readNoted();
+        const unknown = await decoding.decode(chunk, this.#options.signal);
+        if (unknown === undefined) return;
+        this.undecoded.set(unknown, 1 + (this.undecoded.get(unknown) ?? 0));
       },
       rule,
-      check,
+      path,
     );
-    if (bytes === undefined) return async () => {};
-    const chunk = { bytes, level, what, key, read: readNoted };
-    return async () => {
-      await this.#try(
-        async () => {
-          const unknown = isInThread
-            ? await decoding.decodeInThread(chunk, this.#options.signal)
-            : await decoding.decode(chunk);
-          if (unknown === undefined) return;
-          this.undecoded.set(unknown, 1 + (this.undecoded.get(unknown) ?? 0));
-        },
-        rule,
-        check,
-      );
-    };
   }
 
   /** Verifies the index of a shard and, if the verification is deep, the inner chunks. */
@@ -321,20 +278,28 @@ class ChunkVerification {
       } is ${size} bytes long, where its index takes ${
         indexSize + checksumsSize
       }`;
-      return this.#add("chunk-size", message);
+      return this.#add("chunk-size", message, path);
     }
     const shard: ChunkBytes = { size: end, read };
     let index: ShardIndex | undefined;
-    await this.#try(async () => {
-      index = await readIndex(shard, layout, this.#key);
-    }, "index-extents");
+    await this.#try(
+      async () => {
+        index = await readIndex(shard, layout, this.#key);
+      },
+      "index-extents",
+      path,
+    );
     if (!this.#isDeep || index === undefined) return;
     // The checksum of a stored shard is verified already.
     if (checksumsSize > 0 && path.length > 0) {
-      const isRight = await this.#try(async () => {
-        const bytes = await read({ offset: 0, length: size });
-        if (bytes) verifyChecksum(bytes, () => this.#nameOf(path), this.#key);
-      }, "inner-chunk-checksum");
+      const isRight = await this.#try(
+        async () => {
+          const bytes = await read({ offset: 0, length: size });
+          if (bytes) verifyChecksum(bytes, () => this.#nameOf(path), this.#key);
+        },
+        "inner-chunk-checksum",
+        path,
+      );
       if (!isRight) return;
     }
     if (path.length === 0 && !this.#array.isAdopted) {
@@ -363,18 +328,21 @@ class ChunkVerification {
         this.#add(rule, message);
       }
     }
-    for (const chunk of innerChunksOf(shard, index, layout)) {
-      this.#assertDecoded();
-      await this.#verifyPiece({
-        level: inner,
-        size: chunk.size,
-        read: chunk.read,
-        path: [...path, chunk.place],
-        first: chunk.coordinates.map((coordinate, i) =>
-          first[i]! + coordinate * inner.shape[i]!
-        ),
-      });
-    }
+    await runConcurrently(
+      innerChunksOf(shard, index, layout),
+      inner.shards ? 1 : this.#decoding!.tasksOf(inner),
+      (chunk) =>
+        this.#verifyPiece({
+          level: inner,
+          size: chunk.size,
+          read: chunk.read,
+          path: [...path, chunk.place],
+          first: chunk.coordinates.map((coordinate, i) =>
+            first[i]! + coordinate * inner.shape[i]!
+          ),
+        }),
+      this.#options.signal,
+    );
   }
 
   /** The length of the file in a shard, without the record that copies of adopted files have behind it. */
@@ -390,33 +358,30 @@ class ChunkVerification {
   async #try(
     task: () => Promise<void>,
     rule: Rule,
-    check = this.#checks++,
+    path: readonly number[] = [],
   ): Promise<boolean> {
     try {
       await task();
       return true;
     } catch (error) {
       if (error instanceof UnfinishedWriteError) {
-        this.#add("chunk-unfinished", error.message, this.#key, check);
+        this.#add("chunk-unfinished", error.message, path);
       } else if (error instanceof DamageError) {
         const key = error.key || this.#key;
-        this.#add(ruleOf(error, rule), error.message, key, check);
+        this.#add(ruleOf(error, rule), error.message, path, key);
       } else throw error;
       return false;
     }
   }
 
-  /** @param check The place of the check in the order of checks. */
   #add(
     rule: Rule,
     message: string,
+    path: readonly number[] = [],
     key = this.#key,
-    check = this.#checks++,
   ): void {
-    this.#found.push({
-      order: check,
-      finding: finding(rule, key, message, this.#coordinates),
-    });
+    const found = finding(rule, key, message, this.#coordinates);
+    this.#found.push({ path, finding: found });
   }
 
   #nameOf(path: readonly number[]): string {
@@ -425,6 +390,13 @@ class ChunkVerification {
       ? `Chunk ${chunk}`
       : `Inner chunk ${path.join(", ")} of ${chunk}`;
   }
+}
+
+/** Compares the places of inner chunks; those of an outer shard come first. */
+function comparePaths(a: readonly number[], b: readonly number[]): number {
+  const i = a.findIndex((place, i) => place !== b[i]);
+  if (i < 0) return a.length - b.length;
+  return i < b.length ? a[i]! - b[i]! : 1;
 }
 
 /**
