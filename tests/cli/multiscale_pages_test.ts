@@ -294,106 +294,25 @@ Deno.test("a page of a group draws the first image of which a level can be read"
 
 const EVIL = "</script><img src=x onerror=alert(1)>";
 
-Deno.test("a page of a group shows hostile attributes as texts, and only some of many", async () => {
+Deno.test("a page of a group shows some of many levels and channels", async () => {
   const long = "x".repeat(10_000);
   const many = Array.from({ length: 10_000 }, (_, i) => ({ path: `${i}` }));
   const omero = {
-    channels: [
-      {
-        label: EVIL,
-        color: "red;x:url(//a)",
-        window: { start: NaN, end: 1e400 },
-      },
-      null,
-      7,
-      ...Array.from({ length: 100 }, () => ({ label: long })),
-    ],
-    rdefs: { defaultZ: 1e308, defaultT: -1 },
+    channels: Array.from({ length: 100 }, () => ({ label: long })),
   };
-  const all: unknown[] = [
-    {
-      multiscales: [{
-        name: EVIL,
-        axes: [EVIL, { name: EVIL, unit: EVIL }],
-        datasets: [{ path: EVIL }, { path: "0" }],
-        type: EVIL,
-        version: EVIL,
-      }],
-      omero,
-    },
-    { multiscales: [{ datasets: many, name: long }], labels: many },
-    {
-      multiscales: Array.from(
-        { length: 1000 },
-        () => ({ datasets: [{ path: "0" }] }),
-      ),
-    },
-    {
-      multiscales: { layout: many, resampling_method: EVIL },
-      "proj:code": EVIL,
-    },
-    {
-      multiscales: {
-        layout: [{
-          asset: "0",
-          "spatial:transform": [1e308, 1e308, 0, 1e308, 1e308, 0],
-        }],
-      },
-    },
-    {
-      multiscales: [{
-        axes: CZYX.slice(2),
-        datasets: [{
-          path: "0",
-          coordinateTransformations: scale(1e300, -1e-300),
-        }],
-        coordinateTransformations: scale(1e300, 1e300),
-      }],
-    },
-    { multiscales: [{ axes: CZYX, datasets: [{ path: "0" }] }], omero },
-  ];
-  for (const attributes of all) {
-    for (const shape of [[8, 8], [2, 1, 8, 8], [], [0, 0]]) {
-      const store = await storeOf(
-        { "0": shape.map((length) => length || 1) },
-        attributes,
-      );
-      if (shape.includes(0)) {
-        const metadata = {
-          ...arrayMetadata({
-            shape: [1, 1],
-            dataType: "uint8",
-            chunkShape: [1, 1],
-          }),
-          shape,
-        };
-        await store.set("/0/zarr.json", encodeJson(metadata));
-      }
-      const { html, status, text, pictured, problems } = await pageOf(store);
-      const name = JSON.stringify(attributes).slice(0, 200);
-      assertEquals(status, 200, `${name} ${problems}`);
-      assertEquals(/<img|alert\(1\)<\/script/.test(html), false, name);
-      assertEquals(
-        /\bNaN\b|Infinity|undefined|\[object/.test(
-          text.split("Attributes")[0]!,
-        ),
-        false,
-        `${name}\n${text.slice(0, 3000)}`,
-      );
-      const [shown] = html.split('id="attributes"');
-      assert(shown!.length < 200_000, `${name} ${shown!.length}`);
-      if (pictured === undefined) continue;
-      for (const { color } of pictured.channels) {
-        assert(/^#[\da-f]{6}$/.test(color));
-      }
-      assertEquals(pictured.start.length, shape.length);
-      assert(
-        pictured.start.every((start: number, i: number) =>
-          start >= 0 && start <= shape[i]!
-        ),
-        name,
-      );
-    }
+  const axes = [CZYX[0], ...CZYX.slice(2)];
+  for (
+    const attributes of [
+      { multiscales: [{ axes, datasets: many, name: long }], omero },
+      { multiscales: Array(1000).fill({ datasets: [{ path: "0" }] }) },
+      { multiscales: { layout: many } },
+    ]
+  ) {
+    const { html, status } = await pageOf(
+      await storeOf({ "0": [50, 8, 8] }, attributes),
+    );
+    const [shown] = html.split('id="attributes"');
+    assertEquals([status, shown!.length < 200_000], [200, true]);
   }
 });
 
@@ -463,6 +382,9 @@ const RICH = {
 
 const anyValue = fc.oneof(
   fc.constantFrom<unknown>(
+    EVIL,
+    "red;x:url(//a)",
+    1e308,
     null,
     true,
     0,
@@ -523,14 +445,22 @@ Deno.test("a page of a group comes for any attributes", async () => {
       for (const path of ["0", "1"]) {
         await createArrayChunks(store, path, metadata);
       }
-      const { status, problems, html } = await pageOf(store);
+      const { status, problems, html, text, pictured } = await pageOf(store);
+      assertEquals(/<img|alert\(1\)<\/script/.test(html), false, json);
+      const [shown] = text.split(" Attributes ");
+      const isOdd = /\bNaN\b|Infinity|undefined|\[object/.test(shown!);
+      assertEquals(isOdd, false, json);
+      for (const { color } of pictured?.channels ?? []) {
+        assert(/^#[\da-f]{6}$/.test(color), color);
+      }
+      for (const start of pictured?.start ?? []) assert(start >= 0, json);
       const isValid = typeof attributes === "object" && attributes !== null &&
         !Array.isArray(attributes);
       assertEquals(status, isValid || attributes === null ? 200 : 502, json);
       if (status === 200) assertEquals(problems, [], json);
       if (html.includes('class="levels"')) images++;
     }),
-    { numRuns: 120 },
+    { numRuns: 300 },
   );
   assert(images > 20, `${images} images`);
 });

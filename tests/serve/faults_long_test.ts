@@ -246,47 +246,6 @@ for (const [name, change, status, reason = /^/] of FAULTS) {
   });
 }
 
-Deno.test("createHandler answers all the same if onError throws", async () => {
-  const store = storeThat(() => Promise.reject(new Error("Out of reach")));
-  const onError = () => {
-    throw new Error("The log is full");
-  };
-  const response = await served(store, { onError })(PATH);
-  assertEquals(response.status, 502);
-});
-
-Deno.test("createHandler lets pages of other origins read all answers, 404 and errors as well", async () => {
-  const store = await storeInParts();
-  await store.set("/dem/c/0/0.shard", new Uint8Array(1));
-  const get = served(store);
-  const cases: [path: string, init: RequestInit, status: number][] = [
-    [PATH, {}, 200],
-    [PATH, { headers: { range: "bytes=0-1" } }, 206],
-    [PATH, { headers: { "if-none-match": "*" } }, 304],
-    ["/dem/c/1/1", {}, 404],
-    ["/dem/c/1/1", { method: "HEAD" }, 404],
-    ["/other", {}, 404],
-    ["/dem//c", {}, 400],
-    [PATH, { method: "PUT" }, 405],
-    [PATH, { headers: { "if-match": '"x"' } }, 412],
-    [PATH, { headers: { range: "bytes=9999-" } }, 416],
-    ["/dem/c/0/0", {}, 502],
-  ];
-  for (const [path, init, status] of cases) {
-    const { headers, ...response } = await get(path, init)
-      .then(async (response) => {
-        await response.body?.cancel();
-        return { headers: response.headers, status: response.status };
-      });
-    assertEquals(response.status, status, path);
-    assertEquals(headers.get("access-control-allow-origin"), "*", path);
-    assertMatch(
-      headers.get("access-control-expose-headers")!,
-      /Content-Range.*ETag/,
-    );
-  }
-});
-
 Deno.test("createHandler answers 502 if the store stalls", async () => {
   const store = storeThat(() => new Promise(() => {}));
   for (const form of ["plain", "stored"] as ServedForm[]) {
