@@ -306,13 +306,25 @@ Deno.test("a page of a group shows some of many levels and channels", async () =
       { multiscales: [{ axes, datasets: many, name: long }], omero },
       { multiscales: Array(1000).fill({ datasets: [{ path: "0" }] }) },
       { multiscales: { layout: many } },
+      {
+        multiscales: [{
+          axes,
+          datasets: [{
+            path: "0",
+            coordinateTransformations: scale(1, 1e300, 1),
+          }],
+          coordinateTransformations: scale(1, 1e300, 1),
+        }],
+      },
     ]
   ) {
-    const { html, status } = await pageOf(
+    const { html, text, status, pictured } = await pageOf(
       await storeOf({ "0": [50, 8, 8] }, attributes),
     );
     const [shown] = html.split('id="attributes"');
     assertEquals([status, shown!.length < 200_000], [200, true]);
+    assert(!text.includes("Infinity"), text);
+    assert(pictured.channels.length <= 16);
   }
 });
 
