@@ -2,6 +2,7 @@ import { describe } from "../errors/mod.ts";
 import type { Extent, ReadShardRange } from "../shards/mod.ts";
 import { RangeReader } from "./range_reader.ts";
 import {
+  ASCII,
   decodeLong8,
   decodeValues,
   nameOfTag,
@@ -11,7 +12,6 @@ import {
   type TagValues,
   TiffError,
   type TiffFormat,
-  TYPE,
 } from "./tiff_tags.ts";
 
 /** The most directories that a file may have. */
@@ -192,7 +192,7 @@ class DirectoryReader {
       const type = view.getUint16(at + 2, this.isLittleEndian);
       if (tag === undefined || sizeOfType(type) === 0) continue;
       // Some programs write the numbers of GeoTIFF as texts, which no program reads.
-      if (PLACE_TAGS.includes(tag) && type === TYPE.ascii) continue;
+      if (PLACE_TAGS.includes(tag) && type === ASCII) continue;
       const values = this.#offset(view, at + 4);
       if (tag === "uic2") { // Each plane has six numbers, which count as one value.
         planes = values;

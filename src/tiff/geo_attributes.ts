@@ -40,57 +40,43 @@ const [LEAST_CODE, MOST_CODE] = [1024, 32766];
 
 /** Reads the place of a picture; `undefined` if it has no tags of GeoTIFF. */
 export function geoPlaceOf(place: TiffPlace): GeoPlace | undefined {
+  const { geoKeyDirectory, geoDoubleParams, geoAsciiParams } = place;
+  const { modelTiepoint = [] } = place;
   const keys = shortKeysOf(place);
   const isPoint = keys.get(GEO_KEY.rasterType) === PIXEL_IS_POINT;
   const transform = transformOf(place, isPoint);
   const code = codeOf(keys);
-  const notes: string[] = [];
-  const hasSystem = [GEO_KEY.geodeticCrs, GEO_KEY.projectedCrs]
-    .some((key) => keys.has(key));
-  if (code === undefined && hasSystem) {
-    notes.push(
-      "The coordinate reference system has no code of EPSG: the place is kept without it, and the attribute geotiff has its GeoKeys",
-    );
-  }
+  const isUnknown = code === undefined &&
+    (keys.has(GEO_KEY.geodeticCrs) || keys.has(GEO_KEY.projectedCrs));
   const isVertical = keys.has(GEO_KEY.verticalCrs);
-  if (isVertical) {
-    notes.push(
-      "The attribute geotiff has the GeoKeys of the vertical coordinate reference system, which proj:code does not include",
-    );
-  }
-  const { modelTiepoint = [] } = place;
   const hasPoints = transform === undefined && modelTiepoint.length > 6;
-  if (hasPoints) {
-    notes.push(
-      `The attribute geotiff has ${
-        modelTiepoint.length / 6
-      } ground control points, which spatial:transform cannot represent`,
-    );
-  }
-  const hasKeys = code === undefined && hasSystem || isVertical;
-  if (transform === undefined && code === undefined && !hasKeys && !hasPoints) {
+  const hasTags = isUnknown || isVertical || hasPoints;
+  if (transform === undefined && code === undefined && !hasTags) {
     return undefined;
   }
-  const tags = {
-    ...hasPoints && { modelTiepoint },
-    ...hasKeys && keyTagsOf(place),
-  };
+  const hasKeys = isUnknown || isVertical;
   return {
     ...transform && { transform },
     isPoint,
     ...code !== undefined && { code },
-    ...Object.keys(tags).length > 0 && { tags },
-    notes,
-  };
-}
-
-function keyTagsOf(
-  { geoKeyDirectory, geoDoubleParams, geoAsciiParams }: TiffPlace,
-): TiffPlace {
-  return {
-    ...geoKeyDirectory && { geoKeyDirectory },
-    ...geoDoubleParams && { geoDoubleParams },
-    ...geoAsciiParams !== undefined && { geoAsciiParams },
+    ...hasTags && {
+      tags: {
+        ...hasPoints && { modelTiepoint },
+        ...hasKeys && geoKeyDirectory && { geoKeyDirectory },
+        ...hasKeys && geoDoubleParams && { geoDoubleParams },
+        ...hasKeys && geoAsciiParams !== undefined && { geoAsciiParams },
+      },
+    },
+    notes: [
+      isUnknown &&
+      "The coordinate reference system has no code of EPSG: the place is kept without it, and the attribute geotiff has its GeoKeys",
+      isVertical &&
+      "The attribute geotiff has the GeoKeys of the vertical coordinate reference system, which proj:code does not include",
+      hasPoints &&
+      `The attribute geotiff has ${
+        modelTiepoint.length / 6
+      } ground control points, which spatial:transform cannot represent`,
+    ].filter((note) => note !== false),
   };
 }
 

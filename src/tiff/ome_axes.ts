@@ -9,11 +9,10 @@ import { describe, describeAll } from "../errors/mod.ts";
 import { LENGTHS, TIMES } from "./ome_xml.ts";
 import { elementOf, listOf, parseXml, type XmlElement } from "./xml_element.ts";
 import type { PyramidChannel } from "./pyramid_attributes.ts";
-import type { TiffPage } from "./tiff_page.ts";
+import type { TiffAxis, TiffPage } from "./tiff_page.ts";
 
 /** The dimensions that pages are numbered along. */
-const PLANE_AXES = ["t", "c", "z"] as const;
-type PlaneAxis = (typeof PLANE_AXES)[number];
+type PlaneAxis = "t" | "c" | "z";
 
 /** An image of several pages. */
 export interface TiffSeries {
@@ -142,37 +141,42 @@ function omeSeries(
   pages: readonly TiffPage[],
   name: string,
 ): TiffSeries {
-  const channels = listOf(pixels.Channel);
-  const sizes = Object.fromEntries(
-    ["X", "Y", "Z", "C", "T"].map((axis) => [axis, sizeOf(pixels, axis, name)]),
-  ) as Readonly<Record<"X" | "Y" | "Z" | "C" | "T", number>>;
-  const first = firstPlane(pixels, pages);
-  const { axes = [], shape = [] } = first ?? {};
-  const bands = shape[axes.indexOf("band")] ?? 1;
-  if (sizes.C % bands !== 0) {
+  const [width, height, z, c, t] = ["X", "Y", "Z", "C", "T"]
+    .map((axis) => sizeOf(pixels, axis, name)) as [
+      number,
+      number,
+      number,
+      number,
+      number,
+    ];
+  // The page that OME-XML names first.
+  const [data = {}] = listOf(pixels.TiffData);
+  const { axes = [], shape = [], problem } = pages[numberOf(data, "IFD", 0)] ??
+    {};
+  const lengthOf = (axis: TiffAxis) => shape[axes.indexOf(axis)];
+  const bands = lengthOf("band") ?? 1;
+  if (c % bands !== 0) {
     throw omeError(
       name,
-      `of ${sizes.C} channels, where its pages have ${bands} bands`,
+      `of ${c} channels, where its pages have ${bands} bands`,
     );
   }
-  const [height, width] = ["y", "x"].map((axis) =>
-    shape[axes.indexOf(axis as "y" | "x")]
-  );
-  const isSame = first?.problem !== undefined ||
-    height === sizes.Y && width === sizes.X;
-  if (!isSame) {
+  const isSame = lengthOf("y") === height && lengthOf("x") === width;
+  if (problem === undefined && !isSame) {
     throw omeError(
       name,
-      `of ${sizes.X} × ${sizes.Y} pixels, where its page has ${width} × ${height}`,
+      `of ${width} × ${height} pixels, where its page has ${lengthOf("x")} × ${
+        lengthOf("y")
+      }`,
     );
   }
-  const counts = { t: sizes.T, c: sizes.C / bands, z: sizes.Z };
+  const counts = { t, c: c / bands, z };
   return {
     ...imageName !== undefined && { name: imageName },
     counts,
     pages: planesOf(pixels, counts, bands, pages.length, uuid, name),
     scales: scalesOf(pixels),
-    ...channelsOf(channels, sizes.C),
+    ...channelsOf(listOf(pixels.Channel), c),
   };
 }
 
@@ -185,15 +189,6 @@ function sizeOf(pixels: XmlElement, axis: string, name: string): number {
       describe(pixels[`@Size${axis}`])
     }, expected a number from 1 on`,
   );
-}
-
-/** The page that OME-XML names first, or the first page. */
-function firstPlane(
-  pixels: XmlElement,
-  pages: readonly TiffPage[],
-): TiffPage | undefined {
-  const [data = {}] = listOf(pixels.TiffData);
-  return pages[numberOf(data, "IFD", 0)];
 }
 
 function numberOf(element: XmlElement, name: string, missing: number): number {
@@ -211,42 +206,42 @@ function planesOf(
   uuid: string,
   name: string,
 ): number[] {
+  const blocks = listOf(pixels.TiffData);
+  const other = blocks.map((data) => otherFile(data, uuid))
+    .find((file) => file !== undefined);
+  const advice = `${
+    other === undefined
+      ? ""
+      : `, which has pages in another file such as ${describe(other)}`
+  }: choose a page by the option "page", or convert the image to one file, such as by bfconvert`;
   const total = counts.t * counts.c * counts.z;
   if (total > pageCount) {
     throw new RangeError(
-      `${name} has ${pageCount} pages, where its OME-XML counts ${total}${
-        elsewhere(pixels, uuid)
-      }: choose a page by the option "page", or convert the image to one file, such as by bfconvert`,
+      `${name} has ${pageCount} pages, where its OME-XML counts ${total}${advice}`,
     );
   }
-  const order = String(pixels["@DimensionOrder"] ?? "XYZCT").slice(2)
-    .toLowerCase() as string;
-  const axes = [...order].filter((axis): axis is PlaneAxis =>
-    (PLANE_AXES as readonly string[]).includes(axis)
-  );
-  if (new Set(axes).size !== 3) {
+  const { "@DimensionOrder": order = "XYZCT" } = pixels;
+  const axes = [...String(order).slice(2).toLowerCase()] as PlaneAxis[];
+  if (axes.toSorted().join("") !== "ctz") {
     throw omeError(
       name,
-      `with the DimensionOrder ${
-        describe(pixels["@DimensionOrder"])
-      }, expected one such as XYZCT`,
+      `with the DimensionOrder ${describe(order)}, expected one such as XYZCT`,
     );
   }
+  // Planes are numbered from the dimension that changes first.
+  const [x, y, z] = axes as [PlaneAxis, PlaneAxis, PlaneAxis];
   const planes: (number | undefined)[] = new Array(total).fill(undefined);
-  const blocks = listOf(pixels.TiffData);
   for (const data of blocks.length > 0 ? blocks : [{}]) {
     if (otherFile(data, uuid) !== undefined) continue;
-    const isPlaced = data["@IFD"] !== undefined;
     const ifd = numberOf(data, "IFD", 0);
-    const start = { t: 0, c: 0, z: 0 };
-    for (const axis of axes) {
-      const at = numberOf(data, `First${axis.toUpperCase()}`, 0);
-      start[axis] = axis === "c" ? Math.floor(at / bands) : at;
-    }
-    // Planes are numbered from the dimension that changes first.
-    const [x, y, z] = axes as [PlaneAxis, PlaneAxis, PlaneAxis];
-    const first = start[x] + counts[x] * (start[y] + counts[y] * start[z]);
-    const count = numberOf(data, "PlaneCount", isPlaced ? 1 : total);
+    const startOf = (axis: PlaneAxis) => {
+      const start = numberOf(data, `First${axis.toUpperCase()}`, 0);
+      return axis === "c" ? Math.floor(start / bands) : start;
+    };
+    const first = startOf(x) +
+      counts[x] * (startOf(y) + counts[y] * startOf(z));
+    const isOne = "@IFD" in data;
+    const count = numberOf(data, "PlaneCount", isOne ? 1 : total);
     for (let i = 0; i < count && first + i < total; i++) {
       const at = first + i;
       const place = {
@@ -260,17 +255,11 @@ function planesOf(
   }
   const missing = planes.indexOf(undefined);
   if (missing < 0) return planes as number[];
-  const place = {
-    t: Math.floor(missing / counts.z / counts.c),
-    c: Math.floor(missing / counts.z) % counts.c,
-    z: missing % counts.z,
-  };
+  const channel = Math.floor(missing / counts.z);
   throw new RangeError(
-    `${name} has no page for the plane ${
-      PLANE_AXES.map((axis) => `${axis} ${place[axis]}`).join(", ")
-    } of its OME-XML${
-      elsewhere(pixels, uuid)
-    }: choose a page by the option "page", or convert the image to one file, such as by bfconvert`,
+    `${name} has no page for the plane t ${Math.floor(channel / counts.c)}, c ${
+      channel % counts.c
+    }, z ${missing % counts.z} of its OME-XML${advice}`,
   );
 }
 
@@ -284,26 +273,11 @@ function otherFile(data: XmlElement, own: string): string | undefined {
   return own === "" && text === undefined ? undefined : String(file);
 }
 
-/** Names the other files of an image, as a part of a sentence. */
-function elsewhere(pixels: XmlElement, uuid: string): string {
-  const files = new Set(
-    listOf(pixels.TiffData).flatMap((data) => otherFile(data, uuid) ?? []),
-  );
-  const [first] = files;
-  if (first === undefined) return "";
-  const count = files.size === 1 ? "another file" : `${files.size} other files`;
-  return `, which has pages in ${count} such as ${describe(first)}`;
-}
-
 /** The names of units by their symbols in OME-XML. */
-const UNITS: ReadonlyMap<string, string> = /* @__PURE__ */ new Map([
-  .../* @__PURE__ */ Object.entries(LENGTHS).map(reversed),
-  .../* @__PURE__ */ Object.entries(TIMES).map(reversed),
-]);
-
-function reversed([name, symbol]: [string, string]): [string, string] {
-  return [symbol, name];
-}
+const UNITS: ReadonlyMap<string, string> = /* @__PURE__ */ new Map(
+  /* @__PURE__ */ Object.entries({ ...LENGTHS, ...TIMES })
+    .map(([name, symbol]) => [symbol, name]),
+);
 
 /** The attributes with the distances along dimensions, and their units if none is given. */
 const SIZES = [
@@ -383,12 +357,8 @@ function imageJSeries(
   return {
     counts: { t, c, z },
     pages: Array.from({ length: t * c * z }, (_, i) => {
-      const [frame, channel, slice] = [
-        Math.floor(i / z / c),
-        Math.floor(i / z) % c,
-        i % z,
-      ];
-      return (frame * z + slice) * c + channel;
+      const frame = Math.floor(i / z / c);
+      return (frame * z + i % z) * c + Math.floor(i / z) % c;
     }),
     scales: {
       ...spacing > 0 && { z: { scale: spacing, ...unit && { unit } } },

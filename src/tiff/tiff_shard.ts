@@ -1,5 +1,5 @@
 import { DamageError, describe } from "../errors/mod.ts";
-import type { NamedConfiguration } from "../metadata/mod.ts";
+import { isSameJson, type NamedConfiguration } from "../metadata/mod.ts";
 import { isSameList } from "../runtime/mod.ts";
 import type { ShardIndex } from "../shards/mod.ts";
 import { greatestDivisor } from "./page_tiles.ts";
@@ -49,7 +49,9 @@ export function shardOf(
     const difference = differenceOf(first!, other) ??
       (isSameList(first!.shape, other.shape)
         ? undefined
-        : differs("shapes", first!.shape, other.shape));
+        : `different shapes, ${describe(first!.shape)} and ${
+          describe(other.shape)
+        }`);
     if (difference === undefined) continue;
     throw new RangeError(
       `${name} has ${shards.length} pictures, of which 0 and ${
@@ -206,26 +208,25 @@ export function bandsFirst(shard: TiffShard): TiffShard | undefined {
  * types, "uint8" and "int8"`; `undefined` if they can be. Their shapes may differ.
  */
 export function differenceOf(a: TiffShard, b: TiffShard): string | undefined {
-  if (!isSameList(a.dimensionNames, b.dimensionNames)) {
-    return differs("dimensions", a.dimensionNames, b.dimensionNames);
-  }
-  if (a.dataType !== b.dataType) {
-    return differs("data types", a.dataType, b.dataType);
-  }
-  if (!isSameList(a.tileShape, b.tileShape)) {
-    return differs("shapes of tiles", a.tileShape, b.tileShape);
-  }
-  const haveSameCodecs = a.codecs === b.codecs ||
-    JSON.stringify(a.codecs) === JSON.stringify(b.codecs);
-  if (!haveSameCodecs) {
-    const [one, other] = [namesOf(a), namesOf(b)];
-    return isSameList(one, other)
-      ? "different tables (JPEGTables) for their tiles"
-      : differs("codecs", one, other);
-  }
-  return Object.is(a.fillValue, b.fillValue)
-    ? undefined
-    : differs("fill values (GDAL_NODATA)", a.fillValue, b.fillValue);
+  const differ = (
+    what: string,
+    valueOf: (shard: TiffShard) => unknown,
+  ): string | undefined => {
+    const [one, other] = [valueOf(a), valueOf(b)];
+    const isSame = Object.is(one, other) ||
+      Array.isArray(one) && isSameJson(one, other);
+    return isSame
+      ? undefined
+      : `different ${what}, ${describe(one)} and ${describe(other)}`;
+  };
+  return differ("dimensions", (shard) => shard.dimensionNames) ??
+    differ("data types", (shard) => shard.dataType) ??
+    differ("shapes of tiles", (shard) => shard.tileShape) ??
+    differ("codecs", namesOf) ??
+    (isSameJson(a.codecs, b.codecs)
+      ? undefined
+      : "different tables (JPEGTables) for their tiles") ??
+    differ("fill values (GDAL_NODATA)", (shard) => shard.fillValue);
 }
 
 /** The names of the codecs, with the configuration of each except its tables. */
@@ -235,10 +236,6 @@ function namesOf({ codecs }: TiffShard): string[] {
     const hasOthers = Object.keys(others).length > 0;
     return hasOthers ? `${name} ${JSON.stringify(others)}` : name;
   });
-}
-
-function differs(what: string, a: unknown, b: unknown): string {
-  return `different ${what}, ${describe(a)} and ${describe(b)}`;
 }
 
 /** The codecs that store rows of elements one after another. */

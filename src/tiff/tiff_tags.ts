@@ -84,32 +84,59 @@ export function numberOfTag(name: TagName): number {
   return TAGS[name][0];
 }
 
+/** A type of values: its length in bytes, and how a value is read. */
+type ValueType = readonly [
+  size: number,
+  read: (view: DataView, at: number, isLittleEndian: boolean) => number,
+];
+
+const BYTE: ValueType = [1, (view, at) => view.getUint8(at)];
+const LONG: ValueType = [4, (view, ...at) => view.getUint32(...at)];
+const LONG_8: ValueType = [8, (view, ...at) => decodeLong8(view, ...at)];
+
 /** The types of values by their codes. */
-export const TYPE = {
-  byte: 1,
-  ascii: 2,
+const TYPES: Readonly<Record<number, ValueType>> = {
+  1: BYTE,
+  2: BYTE, // A text.
+  3: [2, (view, ...at) => view.getUint16(...at)],
+  4: LONG,
+  5: [
+    8,
+    (view, at, isLittle) =>
+      view.getUint32(at, isLittle) / view.getUint32(at + 4, isLittle),
+  ],
+  6: [1, (view, at) => view.getInt8(at)],
+  7: BYTE, // Bytes of any meaning.
+  8: [2, (view, ...at) => view.getInt16(...at)],
+  9: [4, (view, ...at) => view.getInt32(...at)],
+  10: [
+    8,
+    (view, at, isLittle) =>
+      view.getInt32(at, isLittle) / view.getInt32(at + 4, isLittle),
+  ],
+  11: [4, (view, ...at) => view.getFloat32(...at)],
+  12: [8, (view, ...at) => view.getFloat64(...at)],
+  13: LONG, // The offset of a directory.
+  16: LONG_8,
+  17: LONG_8,
+  18: LONG_8,
+};
+
+/** The code of the type of texts. */
+export const ASCII = 2;
+/** The codes of the types that are written. */
+const WRITTEN_TYPES = {
+  ascii: ASCII,
   short: 3,
   long: 4,
   rational: 5,
-  signedByte: 6,
-  undefined: 7,
-  signedShort: 8,
-  signedLong: 9,
-  signedRational: 10,
-  float: 11,
   double: 12,
-  directory: 13,
   long8: 16,
-  signedLong8: 17,
-  directory8: 18,
 } as const;
-
-/** The lengths of values in bytes by the codes of their types; 0 for unknown types. */
-const SIZES = [0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 0, 0, 8, 8, 8];
 
 /** The length of a value in bytes; 0 for an unknown type. */
 export function sizeOfType(type: number): number {
-  return SIZES[type] ?? 0;
+  return TYPES[type]?.[0] ?? 0;
 }
 
 /** The byte order of a TIFF, and whether its offsets have 64 bits. */
@@ -132,47 +159,13 @@ export function decodeValues(
   type: number,
   isLittleEndian: boolean,
 ): TagValues {
-  const size = sizeOfType(type);
-  if (size === 1 && type !== TYPE.signedByte) return bytes;
+  const [size, read] = TYPES[type]!;
+  if (TYPES[type] === BYTE) return bytes;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   return Array.from(
     { length: bytes.length / size },
-    (_, i) => decodeValue(view, i * size, type, isLittleEndian),
+    (_, i) => read(view, i * size, isLittleEndian),
   );
-}
-
-function decodeValue(
-  view: DataView,
-  at: number,
-  type: number,
-  isLittleEndian: boolean,
-): number {
-  switch (type) {
-    case TYPE.signedByte:
-      return view.getInt8(at);
-    case TYPE.short:
-      return view.getUint16(at, isLittleEndian);
-    case TYPE.signedShort:
-      return view.getInt16(at, isLittleEndian);
-    case TYPE.signedLong:
-      return view.getInt32(at, isLittleEndian);
-    case TYPE.rational:
-      return view.getUint32(at, isLittleEndian) /
-        view.getUint32(at + 4, isLittleEndian);
-    case TYPE.signedRational:
-      return view.getInt32(at, isLittleEndian) /
-        view.getInt32(at + 4, isLittleEndian);
-    case TYPE.float:
-      return view.getFloat32(at, isLittleEndian);
-    case TYPE.double:
-      return view.getFloat64(at, isLittleEndian);
-    case TYPE.long8:
-    case TYPE.signedLong8:
-    case TYPE.directory8:
-      return decodeLong8(view, at, isLittleEndian);
-    default:
-      return view.getUint32(at, isLittleEndian);
-  }
 }
 
 /**
@@ -213,8 +206,8 @@ export function encodeField(
   { isLittleEndian, isBig }: TiffFormat,
 ): EncodedField {
   const [tag, written] = TAGS[name];
-  const type =
-    TYPE[written === "offset" ? (isBig ? "long8" : "long") : written];
+  const offset = isBig ? "long8" : "long";
+  const type = WRITTEN_TYPES[written === "offset" ? offset : written];
   if (typeof values === "string") {
     const bytes = new TextEncoder().encode(`${values}\0`);
     return { tag, type, count: bytes.length, bytes };

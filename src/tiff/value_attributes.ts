@@ -32,12 +32,6 @@ export function pageValues(
   };
 }
 
-/** Attributes, and notes on tags that they cannot represent. */
-interface ValueAttributes {
-  readonly attributes: Readonly<Record<string, unknown>>;
-  readonly notes: readonly string[];
-}
-
 /**
  * Returns the attributes of an array of pages.
  *
@@ -47,14 +41,15 @@ interface ValueAttributes {
 export async function valueAttributes(
   pages: readonly PageValues[],
   dataType: string,
-): Promise<ValueAttributes> {
-  const distinct = new Map(
-    pages.map(({ noData, gdalMetadata, bands }) => [
-      `${noData} ${bands} ${gdalMetadata}`,
-      { noData, gdalMetadata, bands },
+): Promise<
+  { attributes: Readonly<Record<string, unknown>>; notes: readonly string[] }
+> {
+  const all = [...new Map(
+    pages.map((page) => [
+      `${page.noData} ${page.bands} ${page.gdalMetadata}`,
+      page,
     ]),
-  );
-  const all = [...distinct.values()];
+  ).values()];
   const bands: (readonly BandValues[])[] = [];
   const notes: string[] = [];
   for (const { gdalMetadata = "", bands: count } of all) {

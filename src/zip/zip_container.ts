@@ -103,23 +103,26 @@ export function zipContainer(
   const modified = dosTime(options.modified);
   const files = parseShardFiles(metadata, { name: "zip", pieces: "entries" });
   assertComment(files);
-  const encoding = nameEncoding(names);
-  const nameOf = typeof names === "function"
-    ? names
-    : (chunk: readonly number[]) => encoding!.encode(chunk);
-  const entryNames = new EntryNames(nameOf, files.layout);
+  const encoding = typeof names === "function"
+    ? undefined
+    : toChunkKeyEncoding(names);
+  const nameOf = entryNames(
+    typeof names === "function" ? names : (chunk) => encoding!.encode(chunk),
+    files.layout,
+  );
   const { gridShape } = files.array;
   const documentOf = (shard: readonly number[]) =>
     zarrJson && innerDocument(files, encoding!, shard);
   documentOf(gridShape.map(() => 0)); // Throws if no Zarr client could open it.
   return (shard) => {
     assertShardInGrid(shard, gridShape);
-    const bytes = documentOf(shard);
-    const document = bytes && { bytes, isFirst: zarrJson === "first" };
-    return withFileRecord(
-      containerOf(files, [...shard], { entryNames, document, modified }),
-      files,
-    );
+    const container = containerOf(files, [...shard], {
+      nameOf,
+      document: documentOf(shard),
+      isDocumentFirst: zarrJson === "first",
+      modified,
+    });
+    return withFileRecord(container, files);
   };
 }
 
@@ -163,53 +166,47 @@ export interface ZipOptions {
 
 /** The contents of a zip, besides the inner chunks. */
 interface Contents {
-  readonly entryNames: EntryNames;
-  /** The entry `zarr.json`. */
-  readonly document:
-    | { readonly bytes: Uint8Array; readonly isFirst: boolean }
-    | undefined;
+  /** The name of an inner chunk by its place in the index. */
+  readonly nameOf: (place: number) => Uint8Array;
+  /** The bytes of the entry `zarr.json`. */
+  readonly document: Uint8Array | undefined;
+  readonly isDocumentFirst: boolean;
   readonly modified: number;
 }
 
 function containerOf(
   files: ShardFiles,
   shard: readonly number[],
-  { entryNames, document, modified }: Contents,
+  { nameOf, document, isDocumentFirst, modified }: Contents,
 ): ShardContainer {
+  const { indexAfter } = files;
   const entries = new Map<number, { entry: ZipEntry; headerSize: number }>();
   const describeEntry = (name: Uint8Array, bytes: Uint8Array) => {
     const entry = { name, crc: crc32(bytes), size: bytes.length, modified };
     return { entry, header: encodeLocalHeader(entry) };
   };
-  const json = document && describeEntry(ZARR_JSON, document.bytes);
-  const jsonBytes = json && joinBytes([json.header, document.bytes]);
+  const json = document && describeEntry(ZARR_JSON, document);
+  const jsonBytes = json && joinBytes([json.header, document]);
+  const first = isDocumentFirst && jsonBytes || new Uint8Array();
+  const last = !isDocumentFirst && jsonBytes || new Uint8Array();
   return {
-    head: () => document?.isFirst ? jsonBytes! : new Uint8Array(),
+    head: () => first,
     before(place, chunk) {
-      const { entry, header } = describeEntry(entryNames.at(place), chunk);
+      const { entry, header } = describeEntry(nameOf(place), chunk);
       entries.set(place, { entry, headerSize: header.length });
       return header;
     },
     tail(index, offset) {
-      const chunks = index.flatMap((extent, place): WrittenEntry[] => {
+      const placed = index.flatMap((extent, place): WrittenEntry[] => {
         if (extent === undefined) return [];
         const { entry, headerSize } = entries.get(place)!;
         return [{ ...entry, offset: extent.offset - headerSize }];
       });
-      const { indexAfter } = files;
-      const encode = (placed: WrittenEntry[], start: number) =>
-        encodeDirectory(placed, start, indexAfter);
-      const tail = json === undefined
-        ? encode(chunks, offset)
-        : document!.isFirst
-        ? encode([{ ...json.entry, offset: 0 }, ...chunks], offset)
-        : joinBytes([
-          jsonBytes!,
-          encode(
-            [...chunks, { ...json.entry, offset }],
-            offset + jsonBytes!.length,
-          ),
-        ]);
+      if (json && isDocumentFirst) placed.unshift({ ...json.entry, offset: 0 });
+      else if (json) placed.push({ ...json.entry, offset });
+      const start = offset + last.length;
+      const directory = encodeDirectory(placed, start, indexAfter);
+      const tail = joinBytes([last, directory]);
       if (indexAfter > 0) assertEnd(files, shard, { index, tail });
       return tail;
     },
@@ -246,40 +243,21 @@ function assertEnd(
   );
 }
 
-/** The chunk key encoding of the names of entries; `undefined` for a function. */
-function nameEncoding(
-  names: ZipOptions["names"] = "default",
-): ChunkKeyEncoding | undefined {
-  return typeof names === "function" ? undefined : toChunkKeyEncoding(names);
-}
-
-/** The names of the inner chunks of a shard, each of which is made and checked once. */
-class EntryNames {
-  readonly #nameOf: (chunk: readonly number[]) => string;
-  readonly #layout: ShardLayout;
-  readonly #encoded = new Map<number, Uint8Array>();
-  readonly #places = new Map<string, number>();
-
-  constructor(
-    nameOf: (chunk: readonly number[]) => string,
-    layout: ShardLayout,
-  ) {
-    this.#nameOf = nameOf;
-    this.#layout = layout;
-  }
-
-  /**
-   * The name of an inner chunk in UTF-8.
-   *
-   * @param place The place of the inner chunk in the index.
-   * @throws {RangeError} If an entry cannot have the name, or another one has it.
-   * @throws {TypeError} If the name is not a string.
-   */
-  at(place: number): Uint8Array {
-    const known = this.#encoded.get(place);
+/**
+ * Returns a function that gives the name of an inner chunk in UTF-8 by its place in the index.
+ * It throws a `RangeError` if an entry cannot have the name, or another one has it.
+ */
+function entryNames(
+  nameOf: (chunk: readonly number[]) => string,
+  layout: ShardLayout,
+): (place: number) => Uint8Array {
+  const encoded = new Map<number, Uint8Array>();
+  const places = new Map<string, number>();
+  return (place) => {
+    const known = encoded.get(place);
     if (known !== undefined) return known;
-    const chunk = coordinatesInShard(place, this.#layout);
-    const name = this.#nameOf(chunk);
+    const chunk = coordinatesInShard(place, layout);
+    const name = nameOf(chunk);
     if (typeof name !== "string") {
       throw new TypeError(
         `Expected a name for inner chunk ${describe(chunk)}, found ${
@@ -287,10 +265,10 @@ class EntryNames {
         }`,
       );
     }
-    const encoded = new TextEncoder().encode(name);
+    const bytes = new TextEncoder().encode(name);
     const problem = chunkKeyProblem(name) ??
-      (encoded.length > MOST_16
-        ? `takes ${encoded.length} bytes, of at most ${MOST_16}`
+      (bytes.length > MOST_16
+        ? `takes ${bytes.length} bytes, of at most ${MOST_16}`
         : undefined);
     if (problem !== undefined) {
       throw new RangeError(
@@ -299,20 +277,20 @@ class EntryNames {
         } ${problem}: expected names joined by "/"`,
       );
     }
-    const other = this.#places.get(name);
+    const other = places.get(name);
     if (other !== undefined) {
       throw new RangeError(
         `Expected a name of its own for each inner chunk, found ${
           describe(name)
-        } for ${describe(coordinatesInShard(other, this.#layout))} and ${
+        } for ${describe(coordinatesInShard(other, layout))} and ${
           describe(chunk)
         }`,
       );
     }
-    this.#encoded.set(place, encoded);
-    this.#places.set(name, place);
-    return encoded;
-  }
+    encoded.set(place, bytes);
+    places.set(name, place);
+    return bytes;
+  };
 }
 
 /**
