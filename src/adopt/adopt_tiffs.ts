@@ -433,7 +433,7 @@ async function composeLevels(
   const { y, x } = pictureOf(own, dimensionNames ?? own);
   const dimensions = y && x ? [y, x] as const : undefined;
   const values = await valueAttributes(
-    files.flatMap(({ picture }) => picture.values),
+    files.flatMap(({ picture }) => picture.pages),
     dataType,
   );
   return {

@@ -35,9 +35,9 @@ import {
 } from "../tiff/mod.ts";
 import { wrongEntries, ZipStore } from "../zip/mod.ts";
 import { FILES_AT_ONCE } from "./adopt_files.ts";
+import { indexOf as zipIndexOf, readZippedArray } from "./adopt_zip.ts";
 import { adoptedSharding, INDEX_SUFFIX } from "./adopted_index.ts";
 import { indexOf, metadataOf } from "./tiff_files.ts";
-import { indexOf as zipIndexOf, readZippedArray } from "./zipped_array.ts";
 
 /**
  * Reads the directories of all files of an adopted array again, and compares them with

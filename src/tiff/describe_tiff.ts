@@ -1,7 +1,11 @@
 import { DamageError } from "../errors/mod.ts";
 import { coreDataType } from "../metadata/mod.ts";
 import type { ReadShardRange } from "../shards/mod.ts";
-import { type Directory, readDirectories } from "./directory_reader.ts";
+import {
+  type Directory,
+  MissingFileError,
+  readDirectories,
+} from "./directory_reader.ts";
 import {
   MOST_TILES,
   type PageShape,
@@ -17,8 +21,7 @@ import {
   type TiffPage,
   type TiffPlace,
 } from "./tiff_page.ts";
-import { MissingFileError } from "./range_reader.ts";
-import { PageTags, TiffError } from "./tiff_tags.ts";
+import { PageTags, PLACE_TAGS, TiffError } from "./tiff_tags.ts";
 
 /**
  * Describes what a TIFF holds: its pages in the terms of Zarr, with the place of every
@@ -136,13 +139,6 @@ export async function readPages(
   };
 }
 
-const PLACE_TAGS = [
-  "modelPixelScale",
-  "modelTiepoint",
-  "modelTransformation",
-  "geoKeyDirectory",
-  "geoDoubleParams",
-] as const;
 /** The value of PhotometricInterpretation for masks. */
 const MASK = 4;
 
@@ -175,8 +171,8 @@ function describePage(
   const bits = packedBits(tags, file.isLittleEndian) ??
     coreDataType(dataType ?? "")?.bits;
   const tiles = attempt(() => pageTilesOf(tags, shape, bits!, file));
-  const description = tags.text("description");
-  const gdalMetadata = tags.text("gdalMetadata");
+  const [description, gdalMetadata] = (["description", "gdalMetadata"] as const)
+    .map((name) => tags.text(name));
   const place = placeOf(tags);
   const noData = noDataOf(tags.text("gdalNoData"), dataType);
   return {
@@ -206,14 +202,15 @@ function kindOf(tags: PageTags): TiffPage["kind"] {
 }
 
 function placeOf(tags: PageTags): TiffPlace | undefined {
-  const place: Record<string, unknown> = {};
-  for (const name of PLACE_TAGS) {
-    const values = tags.list(name);
-    if (values !== undefined) place[name] = values;
-  }
-  const text = tags.text("geoAsciiParams");
-  if (text !== undefined) place.geoAsciiParams = text;
-  return Object.keys(place).length > 0 ? place as TiffPlace : undefined;
+  const geoAsciiParams = tags.text("geoAsciiParams");
+  const place = {
+    ...Object.fromEntries(
+      PLACE_TAGS.map((name) => [name, tags.list(name)])
+        .filter(([, values]) => values !== undefined),
+    ),
+    ...geoAsciiParams !== undefined && { geoAsciiParams },
+  };
+  return Object.keys(place).length > 0 ? place : undefined;
 }
 
 /** Returns the number in GDAL_NODATA; `undefined` if the data type does not have the number, since no element can then be missing. */

@@ -1,8 +1,8 @@
 /** The pages of a file that is written, and the values of their tags. */
 import type { PageFields } from "./directory_writer.ts";
-import { gdalMetadata } from "./gdal_metadata.ts";
 import type { TiffArray } from "./tiff_array.ts";
 import type { TiffGeoreference, TiffOptions } from "./tiff_options.ts";
+import { gdalMetadata } from "./value_attributes.ts";
 
 /** The part of an array that a shard holds. */
 export interface Picture {

@@ -114,12 +114,45 @@ export function pageTilesOf(
     const size = isNone ? tileSize : undefined;
     return extentsOf(tags, count, () => size, file);
   }
-  return dividedStrips(tags, {
-    height: tags.number("height", 0),
-    planes: axes[0] === "band" ? shape[0]! : 1,
-    rows,
-    tileSize,
-  }, file);
+  const height = tags.number("height", 0);
+  const perStrip = Math.min(tags.number("rowsPerStrip", height), height);
+  const strips = Math.ceil(height / perStrip);
+  const planes = axes[0] === "band" ? shape[0]! : 1;
+  const rowSize = tileSize / rows;
+  const rowsOf = (strip: number) =>
+    Math.min(perStrip, height - strip % strips * perStrip);
+  return dividedRows(
+    extentsOf(tags, strips * planes, (i) => rowsOf(i) * rowSize, file),
+    { height, perTile: perStrip, count: rows, size: rowSize },
+  );
+}
+
+/**
+ * Divides tiles of rows without compression into tiles of other numbers of rows.
+ *
+ * @param tiles Those of one or several planes.
+ * @param rows The number of rows of a plane, of a tile before and after, and the bytes of a row.
+ */
+export function dividedRows(
+  tiles: ShardIndex,
+  { height, perTile, count, size }: {
+    readonly height: number;
+    readonly perTile: number;
+    readonly count: number;
+    readonly size: number;
+  },
+): ShardIndex {
+  const [before, after] = [perTile, count].map((n) => Math.ceil(height / n));
+  const planes = tiles.length / before!;
+  return Array.from({ length: planes * after! }, (_, i) => {
+    const row = i % after! * count;
+    const plane = Math.floor(i / after!);
+    const tile = tiles[plane * before! + Math.floor(row / perTile)];
+    return tile && {
+      offset: tile.offset + row % perTile * size,
+      length: count * size,
+    };
+  });
 }
 
 /** Whether a page has tiles. Some programs write the places of strips into the tags of tiles, or the other way round. */
@@ -244,37 +277,6 @@ function estimatedLengths(
       }), which its compression needs: ${CONVERT}`,
     );
   });
-}
-
-/** The extents of the inner chunks in strips without compression. */
-function dividedStrips(
-  tags: PageTags,
-  { height, planes, rows, tileSize }: {
-    height: number;
-    planes: number;
-    /** The number of rows of an inner chunk, which divides that of each strip. */
-    rows: number;
-    tileSize: number;
-  },
-  file: TiffFileFacts,
-): ShardIndex {
-  const most = Math.min(tags.number("rowsPerStrip", height), height);
-  const perPlane = Math.ceil(height / most);
-  const chunksIn = (strip: number) =>
-    Math.min(most, height - (strip % perPlane) * most) / rows;
-  const strips = extentsOf(
-    tags,
-    perPlane * planes,
-    (strip) => chunksIn(strip) * tileSize,
-    file,
-  );
-  return strips.flatMap((strip, i) =>
-    Array.from(
-      { length: chunksIn(i) },
-      (_, j) =>
-        strip && { offset: strip.offset + j * tileSize, length: tileSize },
-    )
-  );
 }
 
 /** The greatest number that divides two whole numbers from 0. */

@@ -2,8 +2,7 @@ import { DamageError, describe } from "../errors/mod.ts";
 import { isSameJson, type NamedConfiguration } from "../metadata/mod.ts";
 import { isSameList } from "../runtime/mod.ts";
 import type { ShardIndex } from "../shards/mod.ts";
-import { greatestDivisor } from "./page_tiles.ts";
-import { MOST_TILES } from "./page_tiles.ts";
+import { dividedRows, greatestDivisor, MOST_TILES } from "./page_tiles.ts";
 import type { TiffSeries } from "./ome_axes.ts";
 import type { TiffPage } from "./tiff_page.ts";
 
@@ -347,19 +346,9 @@ export function withRows(
   const { y, height, perTile, size, areJoined } = rows;
   const run = areJoined ? height : perTile;
   if (!(count > 0 && run % count === 0)) return undefined;
-  const perPlane = Math.ceil(height / count);
-  const planes = shard.tiles.length / rows.tiles;
   return {
     ...shard,
     tileShape: shard.tileShape.with(y, count),
-    tiles: Array.from({ length: planes * perPlane }, (_, i) => {
-      const row = i % perPlane * count;
-      const plane = Math.floor(i / perPlane);
-      const tile = shard.tiles[plane * rows.tiles + Math.floor(row / perTile)];
-      return tile && {
-        offset: tile.offset + row % perTile * size,
-        length: count * size,
-      };
-    }),
+    tiles: dividedRows(shard.tiles, { height, perTile, count, size }),
   };
 }

@@ -59,6 +59,15 @@ export type WrittenTag = {
     : never;
 }[TagName];
 
+/** The tags of GeoTIFF that are numbers. */
+export const PLACE_TAGS = [
+  "modelPixelScale",
+  "modelTiepoint",
+  "modelTransformation",
+  "geoKeyDirectory",
+  "geoDoubleParams",
+] as const;
+
 /** The tags that are written and never read. */
 const UNREAD: readonly TagName[] = [
   "xResolution",

@@ -2,7 +2,8 @@
  * The scale, offset, unit and fill value of elements: attributes of CF, and tags of GDAL.
  *
  * Sources: CF 1.12, section 8.1, https://cfconventions.org; the names of bands as rioxarray
- * has them, https://corteva.github.io/rioxarray
+ * has them, https://corteva.github.io/rioxarray; the tag GDAL_METADATA,
+ * https://gdal.org/en/stable/drivers/raster/gtiff.html#metadata
  */
 import {
   decodeXarrayFillValue,
@@ -10,27 +11,15 @@ import {
   isMembers,
   numberOf,
 } from "../metadata/mod.ts";
-import { type BandValues, parseGdalMetadata } from "./gdal_metadata.ts";
-import type { TiffPage } from "./tiff_page.ts";
 import type { TiffOptions, TiffValues } from "./tiff_options.ts";
-
-/** The tags of a page with the meaning of its elements. */
-export type PageValues = Pick<TiffPage, "noData" | "gdalMetadata"> & {
-  /** The number of bands of the page. */
-  readonly bands: number;
-};
-
-/** Returns the tags of a page with the meaning of its elements. */
-export function pageValues(
-  { noData, gdalMetadata, axes, shape }: TiffPage,
-): PageValues {
-  const bands = shape[axes.indexOf("band")] ?? 1;
-  return {
-    ...noData !== undefined && { noData },
-    ...gdalMetadata !== undefined && { gdalMetadata },
-    bands,
-  };
-}
+import type { TiffPage } from "./tiff_page.ts";
+import {
+  element,
+  elementOf,
+  escaped,
+  listOf,
+  parseXml,
+} from "./xml_element.ts";
 
 /**
  * Returns the attributes of an array of pages.
@@ -39,20 +28,22 @@ export function pageValues(
  * @param dataType The data type of the array.
  */
 export async function valueAttributes(
-  pages: readonly PageValues[],
+  pages: readonly TiffPage[],
   dataType: string,
 ): Promise<
   { attributes: Readonly<Record<string, unknown>>; notes: readonly string[] }
 > {
-  const all = [...new Map(
-    pages.map((page) => [
-      `${page.noData} ${page.bands} ${page.gdalMetadata}`,
-      page,
-    ]),
-  ).values()];
+  const all = new Map(pages.map((page) => {
+    const { noData, gdalMetadata = "", axes, shape } = page;
+    const bands = shape[axes.indexOf("band")] ?? 1;
+    return [
+      `${noData} ${bands} ${gdalMetadata}`,
+      { noData, gdalMetadata, bands },
+    ] as const;
+  }));
   const bands: (readonly BandValues[])[] = [];
   const notes: string[] = [];
-  for (const { gdalMetadata = "", bands: count } of all) {
+  for (const { gdalMetadata, bands: count } of all.values()) {
     const parsed = await parseGdalMetadata(gdalMetadata, count);
     if (parsed !== undefined) bands.push(parsed);
     else notes.push("The tag GDAL_METADATA is left out, since it is no XML");
@@ -69,7 +60,7 @@ export async function valueAttributes(
     }
     return different.size === 1 ? [...different.values()][0] : undefined;
   };
-  const noData = new Set(all.map(({ noData }) => noData));
+  const noData = new Set(Array.from(all.values(), ({ noData }) => noData));
   const [missing] = noData.size === 1 ? noData : [];
   if (noData.size > 1) {
     notes.push(
@@ -143,4 +134,108 @@ function isNumber(value: unknown): value is number {
 /** Whether a value is a text that a tag of TIFF can hold. */
 function isText(value: unknown): value is string {
   return typeof value === "string" && !value.includes("\0");
+}
+
+/** The meaning of the elements of a band. */
+export interface BandValues {
+  /** The number by which elements are multiplied. */
+  readonly scale: number;
+  /** The number that is added then. */
+  readonly offset: number;
+  readonly unit: string;
+  readonly description: string;
+}
+
+const PLAIN: BandValues = { scale: 1, offset: 0, unit: "", description: "" };
+
+/**
+ * Composes the tag.
+ *
+ * @param bands The number of bands of a page.
+ * @param first The place of the first of them among the bands of the array.
+ * @returns `undefined` if no band has a meaning to store.
+ */
+export function gdalMetadata(
+  { scale = 1, offset = 0, unit = "", description = "" }: TiffValues,
+  bands: number,
+  first: number,
+): string | undefined {
+  const isScaled = scale !== 1 || offset !== 0;
+  const items = Array.from({ length: bands }, (_, sample) => {
+    const own = typeof description === "string"
+      ? description
+      : description[first + sample] ?? "";
+    return [
+      ...own === "" ? [] : [itemOf("DESCRIPTION", own, sample)],
+      ...isScaled
+        ? [
+          itemOf("OFFSET", String(offset), sample),
+          itemOf("SCALE", String(scale), sample),
+        ]
+        : [],
+      ...unit === "" ? [] : [itemOf("UNITTYPE", unit, sample)],
+    ];
+  }).flat();
+  return items.length === 0 ? undefined : element("GDALMetadata", {}, items);
+}
+
+function itemOf(name: string, value: string, sample: number): string {
+  const attributes = { name, sample, role: name.toLowerCase() };
+  // GDAL escapes texts before it makes XML of them.
+  return element("Item", attributes, [escaped(escaped(value))]);
+}
+
+/**
+ * Parses the tag.
+ *
+ * @param bands The number of bands of the page.
+ * @returns The scale, offset, unit and description of each band; `undefined` if the tag is no XML.
+ */
+async function parseGdalMetadata(
+  text: string,
+  bands: number,
+): Promise<readonly BandValues[] | undefined> {
+  const document = await parseXml(text, ["Item"]);
+  if (document === undefined) return undefined;
+  const items = listOf(elementOf(document.GDALMetadata).Item);
+  const values = Array.from({ length: bands }, () => ({ ...PLAIN }));
+  for (const item of items) {
+    const { "@sample": sample, "@role": role, "#text": escapedValue } = item;
+    const band = values[
+      /^\d{1,5}$/.test(String(sample)) ? Number(sample) : -1
+    ];
+    if (band === undefined || typeof escapedValue !== "string") continue;
+    const value = unescaped(escapedValue);
+    const number = value.trim() === "" ? NaN : Number(value);
+    switch (String(role).toLowerCase()) {
+      case "scale":
+        if (Number.isFinite(number)) band.scale = number;
+        break;
+      case "offset":
+        if (Number.isFinite(number)) band.offset = number;
+        break;
+      case "unittype":
+        band.unit = value;
+        break;
+      case "description":
+        band.description = value;
+    }
+  }
+  return values;
+}
+
+const CHARACTERS: Readonly<Record<string, string>> = {
+  amp: "&",
+  lt: "<",
+  gt: ">",
+  quot: '"',
+  apos: "'",
+};
+
+/** Undoes the escapes that GDAL makes before those of XML. */
+function unescaped(text: string): string {
+  return text.replaceAll(
+    /&(amp|lt|gt|quot|apos);/g,
+    (_, name) => CHARACTERS[name]!,
+  );
 }
