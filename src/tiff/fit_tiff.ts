@@ -24,6 +24,7 @@ import {
   parseDataType,
   parseTiffArray,
   type TiffDataType,
+  tryTiffArray,
 } from "./tiff_array.ts";
 import { equivalentOf, tileEncoding } from "./tiff_codecs.ts";
 import { BANDS, type TiffOptions } from "./tiff_options.ts";
@@ -160,7 +161,9 @@ export function fitTiff(
   const { codecs, chunks, shards, pages } = options;
   const isAsked = [codecs, chunks, shards, pages]
     .some((each) => each !== undefined);
-  if (!isAsked && source.shard && isFitting(array, options)) return undefined;
+  const isFitting = !isAsked && source.shard !== undefined &&
+    tryTiffArray(withoutStorage(array), options) !== undefined;
+  if (isFitting) return undefined;
   for (const given of [chunks, shards]) {
     if (given === undefined || given.length === shape.length) continue;
     throw new RangeError(
@@ -189,16 +192,6 @@ interface Picture {
   readonly source: StoredEncoding;
   /** The length of an element. */
   readonly bytes: number;
-}
-
-function isFitting(metadata: ArrayMetadata, { bands }: FitTiffOptions) {
-  try {
-    parseTiffArray(withoutStorage(metadata), { bands });
-    return true;
-  } catch (error) {
-    if (error instanceof RangeError) return false;
-    throw error;
-  }
 }
 
 /** A recoding with all of its members. */

@@ -190,18 +190,16 @@ class Nodes {
       if (error instanceof MetadataError) return undefined;
       throw error;
     }
-    const { shape, data_type, codecs } = chunks.metadata;
-    const [length = 0] = shape;
-    const NumberArray = NUMBERS[String(data_type)];
-    const isLine = shape.length === 1 && length > 1 &&
-      Math.max(length, chunks.chunkShape[0]!) <= LONGEST_LINE;
+    const { metadata, chunkShape: shape } = chunks;
+    const dataType = String(metadata.data_type);
+    const [length = 0, ...others] = metadata.shape;
+    const NumberArray = NUMBERS[dataType];
+    const isLine = others.length === 0 && length > 1 &&
+      Math.max(length, shape[0]!) <= LONGEST_LINE;
     if (!isLine || NumberArray === undefined) return undefined;
-    const format: ChunkFormat = {
-      dataType: String(data_type),
-      elementSize: NumberArray.BYTES_PER_ELEMENT,
-      shape: chunks.chunkShape,
-      codecs: namedCodecs(codecs),
-    };
+    const elementSize = NumberArray.BYTES_PER_ELEMENT;
+    const codecs = namedCodecs(metadata.codecs);
+    const format: ChunkFormat = { dataType, elementSize, shape, codecs };
     const loaded = await ownCodecs(format);
     if (loaded === undefined) return undefined;
     const coder = ChunkCoder.create(format, loaded);
@@ -275,7 +273,8 @@ async function placeOf(
     await coordinatesOf(nodes, array);
   if (place === undefined) return undefined;
   const { transform, isPoint = false } = place;
-  const keys = systemOf(own) ?? systemOf(group) ?? mappingSystem(mapping);
+  const keys = systemOf(own) ?? systemOf(group) ??
+    firstSystem([mapping.crs_wkt, mapping.spatial_ref]);
   return composeGeoreference(transform, { keys, isPoint });
 }
 
@@ -383,12 +382,6 @@ async function gridMappingOf(
     : [];
   const mapping = beside(path, name);
   return mapping === undefined ? {} : await nodes.attributes(mapping);
-}
-
-function mappingSystem(
-  { crs_wkt, spatial_ref }: Members,
-): GeoKeys | undefined {
-  return firstSystem([crs_wkt, spatial_ref]);
 }
 
 /** The numbers of GDAL's GeoTransform, as rioxarray writes them. */

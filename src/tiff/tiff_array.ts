@@ -121,6 +121,18 @@ export function parseTiffArray(
   };
 }
 
+/** Parses an array as {@linkcode parseTiffArray} does; `undefined` if TIFF cannot hold its shards. */
+export function tryTiffArray(
+  ...args: Parameters<typeof parseTiffArray>
+): TiffArray | undefined {
+  try {
+    return parseTiffArray(...args);
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
 /** The names of dimensions that are bands wherever they are, and of those that are bands behind y and x. */
 const [BANDS, SAMPLES] = [
   /^(?:bands?|wavelengths?|spectral)$/i,

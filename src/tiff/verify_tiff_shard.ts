@@ -3,7 +3,7 @@ import type { ArrayMetadata } from "../metadata/mod.ts";
 import type { ReadShardRange, ShardIndex } from "../shards/mod.ts";
 import { readDirectories } from "./directory_reader.ts";
 import { pictureFields, pictureOf, tilePlaces } from "./page_fields.ts";
-import { parseTiffArray, type TiffArray } from "./tiff_array.ts";
+import { type TiffArray, tryTiffArray } from "./tiff_array.ts";
 import { PageTags, TiffError } from "./tiff_tags.ts";
 
 /** A shard that may be a TIFF. */
@@ -37,7 +37,7 @@ export async function tiffShardProblem(
   if (!isTiff) return undefined;
   // The place of the bands is in no metadata.
   const arrays = ([undefined, "last", "first"] as const).flatMap((bands) =>
-    parsedAs(metadata, bands) ?? []
+    tryTiffArray(metadata, { bands }) ?? []
   );
   if (arrays.length === 0) return undefined;
   let file: Awaited<ReturnType<typeof readDirectories>>;
@@ -66,18 +66,6 @@ export async function tiffShardProblem(
   return isAtStart && end > 0 && end !== size
     ? `has ${size} bytes, where its last tile ends at ${end}`
     : undefined;
-}
-
-function parsedAs(
-  metadata: ArrayMetadata,
-  bands: "first" | "last" | undefined,
-): TiffArray | undefined {
-  try {
-    return parseTiffArray(metadata, { bands });
-  } catch (error) {
-    if (error instanceof RangeError) return undefined;
-    throw error;
-  }
 }
 
 /** The tags by which other programs decode tiles; the colors of the bands are in no metadata. */

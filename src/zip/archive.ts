@@ -305,37 +305,18 @@ export class Archive {
     }
   }
 
-  /**
-   * Reads the local headers of entries, neighbouring ones by one request, and finds where
-   * the bytes of the entries begin.
-   *
-   * @param entries In any order.
-   * @returns The entries in the order of the file, with the bytes of their headers, or the
-   * error about a header that contradicts the directory.
-   */
+  /** Reads the local headers of entries in the order of the file, neighbouring ones by one request. */
   async *headers(
     entries: readonly ListedEntry[],
     options: StoreOptions,
-  ): AsyncGenerator<
-    { entry: ListedEntry; offset: number; header: Uint8Array } | {
-      entry: ListedEntry;
-      error: DamageError;
-    },
-    void
-  > {
+  ): AsyncGenerator<{ entry: ListedEntry; header: Uint8Array }, void> {
     for (const run of runsOf(entries)) {
       const { offset } = run[0]!;
       const length = headerEnd(run.at(-1)!) - offset;
       const bytes = await this.#read({ offset, length }, options);
       for (const entry of run) {
-        const header = bytes
-          .subarray(entry.offset - offset, headerEnd(entry) - offset);
-        try {
-          yield { entry, offset: this.#note(entry, header), header };
-        } catch (error) {
-          if (!(error instanceof DamageError)) throw error;
-          yield { entry, error };
-        }
+        const [start, end] = [entry.offset, headerEnd(entry)];
+        yield { entry, header: bytes.subarray(start - offset, end - offset) };
       }
     }
   }
@@ -384,7 +365,7 @@ export class Archive {
       { offset, length: nearest + end + slack },
       options,
     );
-    const first = this.#note(entry, read.subarray(0, nearest)) - offset;
+    const first = this.startOf(entry, read.subarray(0, nearest)) - offset;
     return read.slice(first + start, first + end);
   }
 
@@ -394,11 +375,15 @@ export class Archive {
     if (known !== undefined) return known;
     const { offset } = entry;
     const extent = { offset, length: headerEnd(entry) - offset };
-    return this.#note(entry, await this.#read(extent, options));
+    return this.startOf(entry, await this.#read(extent, options));
   }
 
-  /** Checks the local header of an entry, and notes where the bytes after it begin. */
-  #note(entry: ListedEntry, header: Uint8Array): number {
+  /**
+   * Finds where the bytes of an entry begin in the file.
+   *
+   * @throws {DamageError} If its local header contradicts the directory.
+   */
+  startOf(entry: ListedEntry, header: Uint8Array): number {
     const offset = headerEnd(entry) + assertLocalHeader(this, entry, header);
     this.#offsets.set(entry.index, offset);
     return offset;

@@ -96,26 +96,18 @@ function problemsOf(
   isRecommended: boolean,
   deflated: number,
 ): string[] {
-  const problems: string[] = [];
-  if (entries.get(DOCUMENT) === undefined) {
-    problems.push("has no zarr.json at its root, as RFC-9 of NGFF requires");
-  }
-  if (!isRecommended) return problems;
   const comment =
     "its comment announces the variant that RFC-9 of NGFF recommends";
-  if (deflated > 0) {
-    problems.push(
-      `has ${deflated} deflated ${
-        deflated === 1 ? "entry" : "entries"
-      }, where ${comment}`,
-    );
-  }
-  if (!hasDocumentsFirst(entries)) {
-    problems.push(
-      `does not have all zarr.json at the start, the outer ones first, where ${comment}`,
-    );
-  }
-  return problems;
+  return [
+    entries.get(DOCUMENT) === undefined &&
+    "has no zarr.json at its root, as RFC-9 of NGFF requires",
+    isRecommended && deflated > 0 &&
+    `has ${deflated} deflated ${
+      deflated === 1 ? "entry" : "entries"
+    }, where ${comment}`,
+    isRecommended && !hasDocumentsFirst(entries) &&
+    `does not have all zarr.json at the start, the outer ones first, where ${comment}`,
+  ].filter((problem) => problem !== false);
 }
 
 /** Whether the directory lists the documents of nodes first, those of outer nodes before others. */

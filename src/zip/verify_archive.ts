@@ -155,22 +155,28 @@ async function* entriesOf(
       const entries = names.slice(at, at + ENTRIES_AT_ONCE)
         .map((name) => archive.entries.get(name)!);
       const located: LocatedEntry[] = [];
-      for await (const found of archive.headers(entries, options)) {
-        const { entry } = found;
-        const key = archive.keyOf(entry);
-        located.push(
-          "error" in found
-            ? { key, entry, offset: undefined, problem: found.error.message }
-            : {
-              key,
-              entry,
-              offset: found.offset,
-              problem: contradiction(archive, entry, found.header),
-            },
-        );
+      for await (const { entry, header } of archive.headers(entries, options)) {
+        located.push(locate(archive, entry, header));
       }
       return located;
     });
+  }
+}
+
+/** Finds the bytes of an entry, and compares its local header with the directory. */
+function locate(
+  archive: Archive,
+  entry: ListedEntry,
+  header: Uint8Array,
+): LocatedEntry {
+  const key = archive.keyOf(entry);
+  try {
+    const offset = archive.startOf(entry, header);
+    const problem = contradiction(archive, entry, header);
+    return { key, entry, offset, problem };
+  } catch (error) {
+    if (!(error instanceof DamageError)) throw error;
+    return { key, entry, offset: undefined, problem: error.message };
   }
 }
 
@@ -223,9 +229,8 @@ export async function storedEntries(
     for (const entry of entries) archive.assertStored(entry);
     const offsets = new Map<ListedEntry, number>();
     const toRead = entries.filter(({ slack }) => slack > 0);
-    for await (const found of archive.headers(toRead, options)) {
-      if ("error" in found) throw found.error;
-      offsets.set(found.entry, found.offset);
+    for await (const { entry, header } of archive.headers(toRead, options)) {
+      offsets.set(entry, archive.startOf(entry, header));
     }
     return entries.map((entry) => ({
       name: entry.name,
