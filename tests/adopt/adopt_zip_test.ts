@@ -169,208 +169,140 @@ Deno.test("adoptZip adopts an array in a group, and a shard that a zip holds as 
   assertEquals(await elementsOf(store, "a"), [0, 0, 1, 2]);
 });
 
-Deno.test("adoptZip refuses files that are no shards of one array, with the reason and a way out", async () => {
-  type Files = readonly [StoreKey, Uint8Array][];
-  const first: [StoreKey, Uint8Array] = ["/a/c/0.zip", smallZip()];
-  const second = (metadata: unknown): Files => [
-    first,
-    ["/a/c/1.zip", smallZip({ metadata })],
-  ];
-  const refused: [
-    Files,
-    AdoptZipOptions,
-    new (message: string) => Error,
-    string,
-  ][] = [
-    [
-      second(small({ dataType: "int8" })),
-      {},
-      RangeError,
-      'File "/a/c/0.zip" has the data_type "uint8", and File "/a/c/1.zip" has "int8": files of one array agree in it; adopt them as several arrays',
-    ],
-    [
-      [first, [
-        "/a/c/1.zip",
-        makeZip([{
-          name: "zarr.json",
-          bytes: encodeJson(small()),
-        }]).file,
-      ]],
-      {},
-      RangeError,
-      'File "/a/c/1.zip" has no chunk of its array, such as the entry "c/0" beside its zarr.json',
-    ],
-    [
-      [first, [
-        "/a/c/1.zip",
-        smallZip({ metadata: small({ suffix: ".raw" }) }),
-      ]],
-      {},
-      RangeError,
-      'such as the entry "c/0.raw"',
-    ],
-    ...["c\\0", "zarr.json", "a\\b.txt"].map((
-      name,
-    ): typeof refused[number] => [
-      [first, [
-        "/a/c/1.zip",
-        smallZip({
-          at: name === "zarr.json" ? "x\\" : "",
-          entries: [{ name, bytes: new Uint8Array(2) }],
-        }),
-      ]],
-      {},
-      RangeError,
-      'with a backslash, where names in zip files are joined by "/"',
+const FIRST: [StoreKey, Uint8Array] = ["/a/c/0.zip", smallZip()];
+
+/** Files, of which most are two, and a part of the error. */
+type Refused = [
+  message: string,
+  files: readonly [StoreKey, Uint8Array][],
+  options?: AdoptZipOptions,
+];
+
+/** A file beside one that is right. */
+function beside(changes: Parameters<typeof smallZip>[0]): Refused[1] {
+  return [FIRST, ["/a/c/1.zip", smallZip(changes)]];
+}
+
+function alone(changes: Parameters<typeof smallZip>[0]): Refused[1] {
+  return [["/a/c/0.zip", smallZip(changes)]];
+}
+
+const NOT_TOGETHER: Refused[] = [
+  [
+    'has the data_type "uint8", and File "/a/c/1.zip" has "int8": files of one',
+    beside({ metadata: small({ dataType: "int8" }) }),
+  ],
+  ["has the fill_value 0", beside({ metadata: small({ fillValue: 3 }) })],
+  ["has the codecs [", beside({ metadata: small({ codecs: ["gzip"] }) })],
+  ["has the chunk_grid", beside({ metadata: small({ chunkShape: [4] }) })],
+  ["has 5 elements along", beside({ metadata: small({ shape: [5] }) })],
+  ['the entry "c/0.raw"', beside({ metadata: small({ suffix: ".raw" }) })],
+  [
+    'has no chunk of its array, such as the entry "c/0" beside',
+    [FIRST, [
+      "/a/c/1.zip",
+      makeZip([{ name: "zarr.json", bytes: encodeJson(small()) }]).file,
+    ]],
+  ],
+  [
+    "with a backslash",
+    beside({ entries: [{ name: "a\\b.txt", bytes: new Uint8Array(2) }] }),
+  ],
+  [
+    "with a backslash",
+    beside({
+      at: "x\\",
+      entries: [{ name: "zarr.json", bytes: new Uint8Array(2) }],
+    }),
+  ],
+  [
+    'has "18446744073709551615"',
+    [0n, 2n ** 64n - 1n].map((fillValue, i) => [
+      `/a/c/${i}.zip`,
+      smallZip({ metadata: small({ dataType: "uint64", fillValue }) }),
     ]),
-    [second(small({ fillValue: 3 })), {}, RangeError, "has the fill_value 0"],
+  ],
+  [
+    "3 elements along dimension 0, which its chunks of 2 do not divide",
+    [...alone({ metadata: small({ shape: [3] }) }), ["/a/c/1.zip", smallZip()]],
+  ],
+  [
+    "files of one array have the same length",
     [
-      [0n, 2n ** 64n - 1n].map((fillValue, i): [StoreKey, Uint8Array] => [
-        `/a/c/${i}.zip`,
-        smallZip({
-          metadata: small({ dataType: "uint64", fillValue }),
-        }),
-      ]),
-      {},
-      RangeError,
-      'has "18446744073709551615"',
+      ...beside({ metadata: small({ shape: [2] }) }),
+      ["/a/c/2.zip", smallZip()],
     ],
-    [second(small({ codecs: ["gzip"] })), {}, RangeError, "has the codecs ["],
-    [second(small({ chunkShape: [4] })), {}, RangeError, "has the chunk_grid"],
-    [
-      second(small({ shape: [5] })),
-      {},
-      RangeError,
-      'File "/a/c/1.zip" has 5 elements along dimension 0, where those before it have 4',
-    ],
-    [
-      [
-        ["/a/c/0.zip", smallZip({ metadata: small({ shape: [3] }) })],
-        ["/a/c/1.zip", smallZip()],
-      ],
-      {},
-      RangeError,
-      'File "/a/c/0.zip" has 3 elements along dimension 0, which its chunks of 2 do not divide',
-    ],
-    [
-      [first, ["/a/c/1.zip", smallZip({ metadata: small({ shape: [2] }) })], [
-        "/a/c/2.zip",
-        smallZip(),
-      ]],
-      {},
-      RangeError,
-      "at [0] and [1]: files of one array have the same length",
-    ],
-    [
-      [["/a/c/0/0.zip", smallZip()]],
-      {},
-      RangeError,
-      'File "/a/c/0/0.zip" is at [0, 0], where an array of it has the dimensions [null]: give one coordinate for each',
-    ],
-    [
-      [["/a/data.zip", smallZip()]],
-      {},
-      RangeError,
-      'Found no file below "/a" whose key is that of a chunk, such as "c/0/1.zip", among 1 keys such as "/a/data.zip"',
-    ],
-    [
-      [["/a/data.zip", smallZip()]],
-      { key: "/a/data.zip" },
-      RangeError,
-      'File "/a/data.zip" does not have the key of its chunk [0], "/a/c/0.zip": set link: true',
-    ],
-    [
-      [["/a/data.zip", smallZip()]],
-      { key: "/data.zip" },
-      RangeError,
-      'There is no archive "/data.zip" of MemoryStore(1)',
-    ],
-    [
-      [[
-        "/a/c/0.zip",
-        smallZip({
-          at: "x/",
-          entries: [{ name: "y/zarr.json", bytes: encodeJson(small()) }],
-        }),
-      ]],
-      {},
-      MetadataError,
-      'name the array by the option "array", such as "x"',
-    ],
-    [
-      [[
-        "/a/c/0.zip",
-        smallZip({
-          at: "x/",
-          entries: [{
-            name: "zarr.json",
-            bytes: encodeJson({ zarr_format: 3, node_type: "group" }),
-          }],
-        }),
-      ]],
-      {},
-      MetadataError,
-      'Expected an array, found a group; there is a node at "/x" (at /zarr.json#/node_type in ZipStore("/a/c/0.zip" of MemoryStore(1))): name the array by the option "array", such as "x"',
-    ],
-    [
-      [["/a/c/0.zip", smallZip()]],
-      { array: "x" },
-      MetadataError,
-      'No Zarr node at "/" in ZipStore("/a/c/0.zip" of MemoryStore(1), "x")',
-    ],
-    [
-      [[
-        "/a/c/0.zip",
-        makeZip([{ name: ".zarray", bytes: new Uint8Array(2) }]).file,
-      ]],
-      {},
-      MetadataError,
-      "found a Zarr v2 array (.zarray); v2View shows it as Zarr v3",
-    ],
-    [
-      [[
-        "/a/c/0.zip",
-        smallZip({ metadata: small({ parts: ["", ".end:1"] }) }),
-      ]],
-      {},
-      RangeError,
-      'File "/a/c/0.zip" has an array with storage transformers',
-    ],
-    [
-      [["/a/c/0.zip", smallZip({ metadata: { node_type: "array" } })]],
-      {},
-      MetadataError,
-      'Missing member "zarr_format"',
-    ],
-    [
-      [["/a/c/0.zip", smallZip().subarray(1)]],
-      {},
-      DamageError,
-      'File "/a/c/0.zip" has a directory of',
-    ],
-    [
-      [[
-        "/a/c/0.zip",
-        smallZip({
-          entries: [{ name: "c/1", bytes: new Uint8Array([9, 9]) }],
-        }),
-      ]],
-      {},
-      RangeError,
-      'has the entry "c/1", which is there twice',
-    ],
-    [
-      [first, ["/a/zarr.json", new Uint8Array()]],
-      {},
-      MetadataError,
-      '"/a/zarr.json" is there already',
-    ],
-  ];
-  for (const [files, options, error, message] of refused) {
-    const store = new MemoryStore(files);
-    const before = await contentsOf(store);
-    await assertRejects(() => adoptZip(store, "a", options), error, message);
-    assertEquals(await contentsOf(store), before, message);
+  ],
+  ["is at [0, 0], where an array", [["/a/c/0/0.zip", smallZip()]]],
+  [
+    'such as "c/0/1.zip", among 1 keys such as "/a/data.zip"',
+    [["/a/data.zip", smallZip()]],
+  ],
+  [
+    "set link: true",
+    [["/a/data.zip", smallZip()]],
+    { key: "/a/data.zip" },
+  ],
+  ['There is no archive "/data.zip"', [FIRST], { key: "/data.zip" }],
+  [
+    "has an array with storage transformers",
+    alone({ metadata: small({ parts: ["", ".end:1"] }) }),
+  ],
+  [
+    'has the entry "c/1", which is there twice',
+    alone({ entries: [{ name: "c/1", bytes: new Uint8Array([9, 9]) }] }),
+  ],
+];
+
+/** The same for metadata that is missing or not valid. */
+const NO_ARRAY: Refused[] = [
+  [
+    'name the array by the option "array", such as "x"',
+    alone({
+      at: "x/",
+      entries: [{ name: "y/zarr.json", bytes: encodeJson(small()) }],
+    }),
+  ],
+  [
+    'Expected an array, found a group; there is a node at "/x"',
+    alone({
+      at: "x/",
+      entries: [{
+        name: "zarr.json",
+        bytes: encodeJson({ zarr_format: 3, node_type: "group" }),
+      }],
+    }),
+  ],
+  ['No Zarr node at "/" in ZipStore', [FIRST], { array: "x" }],
+  [
+    "v2View shows it as Zarr v3",
+    [[
+      "/a/c/0.zip",
+      makeZip([{ name: ".zarray", bytes: new Uint8Array(2) }]).file,
+    ]],
+  ],
+  ['member "zarr_format"', alone({ metadata: { node_type: "array" } })],
+  ["is there already", [FIRST, ["/a/zarr.json", new Uint8Array()]]],
+];
+
+const DAMAGED: Refused[] = [
+  ["has a directory of", [["/a/c/0.zip", smallZip().subarray(1)]]],
+];
+
+Deno.test("adoptZip refuses files that are no shards of one array, with the reason and a way out", async () => {
+  for (
+    const [error, refused] of [
+      [RangeError, NOT_TOGETHER],
+      [MetadataError, NO_ARRAY],
+      [DamageError, DAMAGED],
+    ] as const
+  ) {
+    for (const [message, files, options] of refused) {
+      const store = new MemoryStore(files);
+      const before = await contentsOf(store);
+      await assertRejects(() => adoptZip(store, "a", options), error, message);
+      assertEquals(await contentsOf(store), before, message);
+    }
   }
 });
 

@@ -216,12 +216,13 @@ const OTHER =
   '<TiffData IFD="0" FirstZ="3"><UUID FileName="b.ome.tif">urn:uuid:2</UUID></TiffData>';
 const REFUSED: [
   what: string,
-  pages: TiffPage[],
-  series: number | undefined,
   message: string,
+  pages: TiffPage[],
+  series?: number,
 ][] = [
   [
     "planes in other files",
+    't 0, c 1, z 0 of its OME-XML, which has pages in another file such as "b.ome.tif": choose a page',
     pagesOf(
       6,
       omeOf(
@@ -231,84 +232,75 @@ const REFUSED: [
       ),
     ),
     0,
-    'no page for the plane t 0, c 1, z 0 of its OME-XML, which has pages in another file such as "b.ome.tif": choose a page by the option "page", or convert the image to one file',
   ],
   [
     "fewer pages than planes",
-    pagesOf(3, omeOf(SIZES, OTHER, UUID)),
-    undefined,
     "has 3 pages, where its OME-XML counts 6",
+    pagesOf(3, omeOf(SIZES, OTHER, UUID)),
   ],
   [
     "a companion file",
+    'has its OME-XML in another file, "a.companion.ome"',
     pagesOf(
       1,
       '<OME><BinaryOnly MetadataFile="a.companion.ome" UUID="urn:uuid:1"/></OME>',
     ),
-    undefined,
-    'has its OME-XML in another file, "a.companion.ome"',
   ],
-  ["no image", pagesOf(1, "<OME></OME>"), 0, "OME-XML without an image"],
-  [
-    "a size of 0",
-    pagesOf(6, omeOf('SizeT="1" SizeC="2" SizeZ="0"')),
+  ["no image", "OME-XML without an image", pagesOf(1, "<OME></OME>"), 0],
+  ...["0", "z"].map((size): typeof REFUSED[number] => [
+    `a size of ${size}`,
+    `SizeZ "${size}"`,
+    pagesOf(6, omeOf(`SizeT="1" SizeC="2" SizeZ="${size}"`)),
     0,
-    'SizeZ "0"',
-  ],
-  [
-    "a size of no number",
-    pagesOf(6, omeOf('SizeT="1" SizeC="2" SizeZ="z"')),
-    0,
-    'SizeZ "z"',
-  ],
+  ]),
   [
     "a large size",
+    "has 6 pages, where its OME-XML counts 810000000000000000",
     pagesOf(6, omeOf('SizeT="900000000" SizeC="900000000" SizeZ="1"')),
     0,
-    "has 6 pages, where its OME-XML counts 810000000000000000",
   ],
   [
     "another order",
+    'DimensionOrder "XYZCQ", expected one such as XYZCT',
     pagesOf(6, omeOf(SIZES.replace("XYZCT", "XYZCQ"))),
     0,
-    'DimensionOrder "XYZCQ", expected one such as XYZCT',
   ],
   [
     "other pixels",
+    "9 × 6 pixels, where its page has 8 × 6",
     pagesOf(6, omeOf(SIZES).replace('SizeX="8"', 'SizeX="9"')),
     0,
-    "9 × 6 pixels, where its page has 8 × 6",
   ],
   [
     "bands that do not divide the channels",
+    "2 channels, where its pages have 3 bands",
     pagesOf(6, omeOf(SIZES), 3),
     0,
-    "2 channels, where its pages have 3 bands",
   ],
-  ["no series", pagesOf(2, "text"), 0, "expected OME-XML or a hyperstack"],
+  ["no series", "expected OME-XML or a hyperstack", pagesOf(2, "text"), 0],
   [
     "a series that is not there",
+    "from 0 to 0, found 1",
     pagesOf(6, omeOf(SIZES)),
     1,
-    "expected a series from 0 to 0, found 1",
   ],
   [
     "several images",
+    '"a & b" and "a & b": choose one by the option "series"',
     pagesOf(
       6,
       omeOf(SIZES).replace(/<Image.*<\/Image>/, (image) => image + image),
     ),
-    undefined,
-    'has 2 images, "a & b" and "a & b": choose one by the option "series"',
   ],
   [
     "XML that ends early",
+    'by the option "page"',
     pagesOf(6, "<OME><Image><Pixels></OME>"),
     0,
-    'by the option "page"',
   ],
   [
     "entities that grow",
+    'by the option "page"',
     pagesOf(
       6,
       `<!DOCTYPE OME [<!ENTITY a "${"x".repeat(1000)}">${
@@ -318,11 +310,10 @@ const REFUSED: [
       }]><OME><Image Name="&j;"/></OME>`,
     ),
     0,
-    'by the option "page"',
   ],
 ];
 
-for (const [what, pages, series, message] of REFUSED) {
+for (const [what, message, pages, series] of REFUSED) {
   Deno.test(`readSeries refuses ${what}`, async () => {
     await assertRejects(
       () => readSeries(pages, series, "File"),

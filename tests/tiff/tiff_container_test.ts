@@ -33,184 +33,114 @@ Deno.test("tiffContainer refuses arrays that TIFF cannot hold, with the reason a
   };
   const of = (changes: Partial<Parameters<typeof arrayMetadata>[0]>) =>
     arrayMetadata({ dataType: "uint16", ...shards, ...changes });
-  const refused: [unknown, TiffOptions, string][] = [
+  /** An array of cubes. */
+  const cube = (
+    shape: number[],
+    chunkShape: number[],
+    shardShape = shape,
+    dataType = "uint16",
+  ) => metadataOf({ dataType, shape, shardShape, chunkShape });
+  const delta = { name: "imagecodecs_delta" };
+  const float = { name: "imagecodecs_floatpred" };
+  const big = { name: "bytes", configuration: { endian: "big" } };
+  const last = { bands: "last" } as const;
+  const first = { bands: "first" } as const;
+  const refused: [message: string, unknown, TiffOptions?][] = [
     [
+      '"complex64" and "complex128", found "string"',
       of({ dataType: "string", fillValue: "" }),
-      {},
-      'Expected one of the data types that TIFF has, "bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64" and "complex128", found "string"',
     ],
+    ['found "r16"', of({ dataType: { name: "r16" }, fillValue: [0, 0] })],
     [
-      of({ dataType: { name: "r16" }, fillValue: [0, 0] }),
-      {},
-      'found "r16"',
-    ],
-    [
-      arrayMetadata({ dataType: "uint8", shape: [64], chunkShape: [32] }),
-      {},
       "give arrayMetadata a shardShape",
+      arrayMetadata({ dataType: "uint8", shape: [64], chunkShape: [32] }),
     ],
+    ['set index_location to "end"', of({ indexLocation: "start" })],
     [
-      of({ indexLocation: "start" }),
-      {},
-      'found it at the start: set index_location to "end"',
-    ],
-    [
+      "at least 2 dimensions, found 1",
       of({ shape: [64], shardShape: [64], chunkShape: [32] }),
-      {},
-      "Expected an array of at least 2 dimensions, found 1",
     ],
+    ['3 dimensions, as bands: "last" needs them, found 2', of({}), last],
     [
-      of({}),
-      { bands: "last" },
-      'Expected an array of at least 3 dimensions, as bands: "last" needs them, found 2',
-    ],
-    [
+      "multiples of 16 elements along the dimensions 0 and 1",
       of({ chunkShape: [32, 8] }),
-      {},
-      "Expected inner chunks with multiples of 16 elements along the dimensions 0 and 1, as tiles of TIFF have, found the shape [32, 8]",
+    ],
+    ["holds one page, found", cube([4, 64, 64], [2, 32, 32])],
+    ["holds one band", cube([4, 64, 64], [4, 32, 32]), first],
+    [
+      "with all 4 bands along dimension 2",
+      cube([64, 64, 4], [32, 32, 2]),
+      last,
     ],
     [
-      metadataOf({
-        shape: [4, 64, 64],
-        shardShape: [4, 64, 64],
-        chunkShape: [2, 32, 32],
-      }),
-      {},
-      "Expected inner chunks of one element along dimension 0, since a tile of TIFF holds one page, found the shape [2, 32, 32]",
-    ],
-    [
-      metadataOf({
-        shape: [4, 64, 64],
-        shardShape: [4, 64, 64],
-        chunkShape: [4, 32, 32],
-      }),
-      { bands: "first" },
-      "a tile of TIFF holds one band",
-    ],
-    [
-      metadataOf({
-        shape: [64, 64, 4],
-        shardShape: [64, 64, 4],
-        chunkShape: [32, 32, 2],
-      }),
-      { bands: "last" },
-      "Expected inner chunks with all 4 bands along dimension 2",
-    ],
-    [
+      'index of 68 bytes, found [".header:64", "", ".index:68"]: for example',
       of({ parts: [".header:64", "", ".index"] }),
-      {},
-      'Expected parts that leave the TIFF whole: first the one without a size, and then none, or those of the index of 68 bytes, found [".header:64", "", ".index:68"]: for example parts: ["", ".index"]',
     ],
-    [of({ parts: ["", ".tail:69"] }), {}, "leave the TIFF whole"],
+    ["leave the TIFF whole", of({ parts: ["", ".tail:69"] })],
     [
+      'TIFF has no "gzip" there: use "numcodecs.zlib"',
       withCodecs([BYTES, { name: "gzip", configuration: { level: 5 } }]),
-      {},
-      'TIFF has no "gzip" there: use "numcodecs.zlib", which compresses the same way',
     ],
+    ['TIFF has no "blosc" there', withCodecs([BYTES, { name: "blosc" }])],
     [
-      withCodecs([BYTES, { name: "blosc" }]),
-      {},
-      'TIFF has no "blosc" there',
-    ],
-    [
-      withCodecs([BYTES, { name: "zstd" }, { name: "crc32c" }]),
-      {},
       'TIFF has no "crc32c" there: leave it out',
+      withCodecs([BYTES, { name: "zstd" }, { name: "crc32c" }]),
     ],
     [
+      'TIFF has no "transpose" there',
       withCodecs([
         { name: "transpose", configuration: { order: [1, 0] } },
         BYTES,
       ]),
-      {},
-      'TIFF has no "transpose" there',
     ],
+    ['"imagecodecs_packbits"', withCodecs([{ name: "packbits" }])],
+    ['"little" or "big", found undefined', withCodecs([{ name: "bytes" }])],
+    ["floating-point numbers", withCodecs([float, BYTES, "zstd"])],
     [
-      withCodecs([{ name: "packbits" }]),
-      {},
-      'use "imagecodecs_packbits"',
-    ],
-    [
-      withCodecs([{ name: "bytes" }]),
-      {},
-      'Expected the codec "bytes" with endian "little" or "big", found undefined',
-    ],
-    [
-      withCodecs([{ name: "imagecodecs_floatpred" }, BYTES, "zstd"]),
-      {},
-      "Expected floating-point numbers",
-    ],
-    [
-      withCodecs([
-        { name: "imagecodecs_floatpred" },
-        { name: "bytes", configuration: { endian: "big" } },
-        "zstd",
-      ], { dataType: "float32" }),
-      {},
       'in the byte order "little"',
+      withCodecs([float, big, "zstd"], { dataType: "float32" }),
     ],
     [
-      withCodecs([
-        { name: "imagecodecs_delta", configuration: { axis: 0 } },
-        BYTES,
-        "zstd",
-      ]),
-      {},
       "with axis -1 and dist 1, found axis 0 and dist 1",
+      withCodecs([{ ...delta, configuration: { axis: 0 } }, BYTES, "zstd"]),
     ],
+    ['otherwise, found "no compression"', withCodecs([delta, BYTES])],
     [
-      withCodecs([{ name: "imagecodecs_delta" }, BYTES]),
-      {},
-      'since TIFF readers ignore predictors otherwise, found "no compression"',
-    ],
-    [
-      withCodecs([
-        { name: "imagecodecs_delta" },
-        BYTES,
-        "imagecodecs_packbits",
-      ]),
-      {},
       'found "imagecodecs_packbits"',
+      withCodecs([delta, BYTES, "imagecodecs_packbits"]),
     ],
     [
+      "with raw: false",
       withCodecs([BYTES, {
         name: "imagecodecs_deflate",
         configuration: { raw: true },
       }]),
-      {},
-      "with raw: false",
     ],
-    [of({}), { colors: "rgb" }, "found 1 of 16 bits: leave out colors"],
+    ["found 1 of 16 bits: leave out colors", of({}), { colors: "rgb" }],
     [
-      metadataOf({
-        dataType: "uint8",
-        shape: [4, 64, 64],
-        shardShape: [2, 64, 64],
-        chunkShape: [1, 32, 32],
-      }),
-      { bands: "first", colors: "rgb" },
-      'Expected shards with all 4 bands for colors: "rgb", found shards of 2 bands',
+      "shards with all 4 bands",
+      cube([4, 64, 64], [1, 32, 32], [2, 64, 64], "uint8"),
+      { ...first, colors: "rgb" },
     ],
     [
-      withCodecs([{ name: "imagecodecs_delta" }, BYTES, "zstd"], {
+      "no predictor for complex numbers",
+      withCodecs([delta, BYTES, "zstd"], {
         dataType: "complex64",
         fillValue: [0, 0],
       }),
-      {},
-      'Expected no predictor for complex numbers, as TIFF has none, found "imagecodecs_delta"',
     ],
     [
+      "the fill value 0 for sparse tiles of complex numbers",
       of({ dataType: "complex64", fillValue: [0, 1] }),
       { sparse: true },
-      "Expected the fill value 0 for sparse tiles of complex numbers",
     ],
     [
+      "leave out noData",
       of({ fillValue: 5 }),
       { sparse: true, noData: 6 },
-      "leave out noData, or --nodata none, to have it set to the fill value",
     ],
   ];
-  for (const [metadata, options, message] of refused) {
+  for (const [message, metadata, options] of refused) {
     assertThrows(
       () => tiffContainer(metadata as never, options),
       RangeError,

@@ -8,6 +8,8 @@ import { withoutVersions } from "../support/without_versions.ts";
 import { makeArchive } from "./archives.ts";
 import { type MadeEntry, makeZip } from "./make_zip.ts";
 
+type MadeZip = NonNullable<Parameters<typeof makeZip>[1]>;
+
 const BYTES = utf8("content");
 const KEY = "/a.zip";
 
@@ -97,119 +99,90 @@ Deno.test("ZipStore finds files that were cut, joined or damaged", async () => {
   ];
   const whole = makeZip(two).file;
   const headerAt = 30 + 3 + 7;
-  const cut = "does not end with the last record of a zip";
-  const damaged: [string, Uint8Array, string][] = [
-    ["no bytes", new Uint8Array(), cut],
-    ["no zip", utf8("text".repeat(100)), cut],
-    ["bytes after the zip", Uint8Array.of(...whole, 1), cut],
+  const zipOf = (end: NonNullable<MadeZip["end"]>, isZip64 = false) =>
+    makeZip(two, { end, isZip64 }).file;
+  /** The second entry, as the directory lists it. */
+  const listing = (listed: NonNullable<MadeEntry["listed"]>, place = 1) =>
+    makeZip(two.with(place, { ...two[place]!, listed })).file;
+  const noZip = "does not end with the last record of a zip";
+  const noFit = "which does not fit the ";
+  const volumes = "is one of several volumes";
+  const damaged: [what: string, message: string, Uint8Array][] = [
+    ["no bytes", noZip, new Uint8Array()],
+    ["no zip", noZip, utf8("text".repeat(100))],
+    ["bytes after the zip", noZip, Uint8Array.of(...whole, 1)],
     [
       "bytes before the zip",
+      "has 3 bytes before the zip, which its offsets do not count: remove them",
       Uint8Array.of(0, 0, 0, ...whole),
-      "has 3 bytes before the zip, which its offsets do not count: remove them, or run zip -A",
     ],
-    ["a start that is missing", whole.subarray(5), "it was cut"],
+    ["a start that is missing", "it was cut", whole.subarray(5)],
     [
       "a middle that is missing",
+      "98 bytes from 80 on, where its last records start at 158: it was cut",
       Uint8Array.of(...whole.subarray(0, 20), ...whole.subarray(40)),
-      "has a directory of 98 bytes from 80 on, where its last records start at 158: it was cut, or changed after it was written",
     ],
-    [
-      "another count",
-      makeZip(two, { end: { count: 1, onDisk: 1 } }).file,
-      "has 2 entries in its directory, where its last record says 1",
-    ],
-    [
-      "a count of more entries than fit",
-      makeZip(two, { end: { count: 3 } }).file,
-      "has a directory of 98 bytes, which does not fit the 3 entries of its last record",
-    ],
-    [
-      "a count of fewer entries than such a directory has",
-      makeZip(two, { end: { count: 0 } }).file,
-      "which does not fit the 0 entries",
-    ],
-    [
-      "another count in zip64",
-      makeZip(two, { end: { count: 1 }, isZip64: true }).file,
-      "where its last record says 1",
-    ],
-    ["volumes", makeZip(two, { end: { disk: 1 } }).file, "one of several"],
-    [
-      "a volume with some entries",
-      makeZip(two, { end: { onDisk: 1 } }).file,
-      "one of several volumes",
-    ],
-    [
-      "a volume with some entries in zip64",
-      makeZip(two, { end: { onDisk: 1 }, isZip64: true }).file,
-      "one of several volumes",
-    ],
-    [
-      "volumes in zip64",
-      makeZip(two, { end: { disk: 1 }, isZip64: true }).file,
-      "one of several volumes",
-    ],
+    ["another count", "record says 1", zipOf({ count: 1, onDisk: 1 })],
+    ["a count of more entries", `${noFit}3 entries`, zipOf({ count: 3 })],
+    ["a count of fewer entries", `${noFit}0 entries`, zipOf({ count: 0 })],
+    ["another count in zip64", "record says 1", zipOf({ count: 1 }, true)],
+    ["volumes", volumes, zipOf({ disk: 1 })],
+    ["a volume with some entries", volumes, zipOf({ onDisk: 1 })],
+    ["the same in zip64", volumes, zipOf({ onDisk: 1 }, true)],
+    ["volumes in zip64", volumes, zipOf({ disk: 1 }, true)],
     [
       "records of zip64 that are missing",
-      makeZip(two, { end: { count: 0xffff } }).file,
       "lacks the records of zip64, which it refers to",
+      zipOf({ count: 0xffff }),
     ],
     [
       "a zip64 record elsewhere",
-      Uint8Array.of(0, ...makeZip(two, { isZip64: true }).file),
       "has no record of zip64 at 178, where it should be",
+      Uint8Array.of(0, ...zipOf({}, true)),
     ],
     [
       "a comment like an end",
-      makeZip(two, { comment: `PK\x05\x06${"\0".repeat(18)}` }).file,
       "has several records that could be the last one",
+      makeZip(two, { comment: `PK\x05\x06${"\0".repeat(18)}` }).file,
     ],
     [
       "a comment in an entry that reaches outside",
-      changed(whole, 2 * headerAt + 32, 200),
       "has a directory that ends within an entry",
+      changed(whole, 2 * headerAt + 32, 200),
     ],
     [
       "no entry in the directory",
-      changed(whole, 2 * headerAt, 0),
       "has no entry at byte 0 of its directory",
+      changed(whole, 2 * headerAt, 0),
     ],
     [
       "entries that overlap",
-      makeZip([
-        { ...two[0]!, listed: { size: 8, storedSize: 8 } },
-        two[1]!,
-      ]).file,
-      'has an entry "c/0" of 8 bytes at 0, which overlaps the entry "c/1" at 40',
+      'an entry "c/0" of 8 bytes at 0, which overlaps the entry "c/1" at 40',
+      listing({ size: 8, storedSize: 8 }, 0),
     ],
     [
       "an entry that overlaps the directory",
-      makeZip([two[0]!, { ...two[1]!, listed: { size: 8, storedSize: 8 } }])
-        .file,
-      'has an entry "c/1" of 8 bytes at 40, which overlaps the directory at 80',
+      'an entry "c/1" of 8 bytes at 40, which overlaps the directory at 80',
+      listing({ size: 8, storedSize: 8 }),
     ],
-    [
-      "two entries at one place",
-      makeZip([two[0]!, { ...two[1]!, listed: { offset: 0 } }]).file,
-      "which overlaps the entry",
-    ],
+    ["two entries at one place", "overlaps the entry", listing({ offset: 0 })],
     [
       "an entry after the directory",
-      makeZip([two[0]!, { ...two[1]!, listed: { offset: 1000 } }]).file,
-      "which overlaps the directory at 80",
+      "overlaps the directory at 80",
+      listing({ offset: 1000 }),
     ],
     [
       "a number above 2^53−1",
+      "the size 9007199254740992, where 2^53−1 is the most",
       makeZip([{ ...two[0]!, isZip64: true, listed: { size: 2 ** 53 } }]).file,
-      "holds the offset or the size 9007199254740992, where 2^53−1 is the most",
     ],
     [
       "a number that zip64 lacks",
-      makeZip([{ ...two[0]!, listed: { offset: 0xffffffff } }]).file,
       'lacks a number of zip64 for its entry "c/0"',
+      makeZip([{ ...two[0]!, listed: { offset: 0xffffffff } }]).file,
     ],
   ];
-  for (const [what, file, message] of damaged) {
+  for (const [what, message, file] of damaged) {
     const error = await assertRejects(
       () => open(file).describe(),
       DamageError,
