@@ -442,88 +442,60 @@ Deno.test("adoptTiffs refuses what is there already, and replaces it with overwr
 });
 
 Deno.test("verifyAdopted finds every file whose index is not right", async () => {
-  const changes: [string, (store: MemoryStore) => unknown, string][] = [
+  const [file, index] = ["/m/y0_x1.tif", "/m/y0_x1.tif.index"] as const;
+  /** Replaces the file by one with another entry. */
+  const entry = (...entry: TiffEntry) => (s: MemoryStore) =>
+    s.set(file, tiffOf(square(0, 1), [entry]));
+  /** Changes a byte of the index. */
+  const byte = (at: number, byte: number) => async (s: MemoryStore) =>
+    s.set(index, (await s.get(index))!.with(at, byte));
+  const changes: [reason: string, (store: MemoryStore) => unknown][] = [
+    ["the file is missing, and its index is there", (s) => s.delete(file)],
+    ["the file has no index", (s) => s.delete(index)],
     [
-      "the file is missing",
-      (s) => s.delete("/m/y0_x1.tif"),
-      "the file is missing, and its index is there",
-    ],
-    [
-      "the index is missing",
-      (s) => s.delete("/m/y0_x1.tif.index"),
-      "the file has no index",
-    ],
-    [
-      "the index is short",
-      (s) => s.set("/m/y0_x1.tif.index", new Uint8Array(9)),
       "the index has 9 bytes, where the array has indexes of 100",
+      (s) => s.set(index, new Uint8Array(9)),
     ],
+    ["the index has no record of its file", byte(3, 0)],
+    ["has the CRC32C", byte(40, 99)],
     [
-      "the record is damaged",
-      async (s) =>
-        s.set(
-          "/m/y0_x1.tif.index",
-          (await s.get("/m/y0_x1.tif.index"))!.with(3, 0),
-        ),
-      "the index has no record of its file",
-    ],
-    [
-      "the index is damaged",
-      async (s) =>
-        s.set(
-          "/m/y0_x1.tif.index",
-          (await s.get("/m/y0_x1.tif.index"))!.with(40, 99),
-        ),
-      "has the CRC32C",
-    ],
-    [
-      "the file is longer",
-      (s) => s.set("/m/y0_x1.tif", tiffOf(square(0, 1), [], TILES_AT + 1)),
       "is 3073 bytes long, where its index was made for 3072",
+      (s) => s.set(file, tiffOf(square(0, 1), [], TILES_AT + 1)),
     ],
     [
-      "the tiles are elsewhere",
+      "inner chunk 1 has 256 bytes from 2048 on, where its index has 256 bytes from 2304 on",
       async (s) => {
-        const moved = await s.get("/m/y0_x1.tif") as Uint8Array;
+        const moved = await s.get(file) as Uint8Array;
         const at = moved.findIndex((_, i) =>
           moved[i] === 0 && moved[i + 1] === 9 && moved[i + 5] === 10
         );
-        await s.set("/m/y0_x1.tif", moved.with(at + 1, 8));
+        await s.set(file, moved.with(at + 1, 8));
       },
-      "inner chunk 1 has 256 bytes from 2048 on, where its index has 256 bytes from 2304 on",
     ],
     [
-      "the data type is another",
-      (s) => s.set("/m/y0_x1.tif", tiffOf(square(0, 1), [[339, "short", [2]]])),
       'the file has the data type "int8", where the array has "uint8"',
+      entry(339, "short", [2]),
     ],
     [
-      "the picture is smaller",
-      (s) => s.set("/m/y0_x1.tif", tiffOf(square(0, 1), [[256, "long", [31]]])),
       "the file has the shape [32, 31], where the array has [32, 32]",
+      entry(256, "long", [31]),
     ],
+    ["the file has other codecs than the array", entry(259, "short", [8])],
     [
-      "the compression is another",
-      (s) => s.set("/m/y0_x1.tif", tiffOf(square(0, 1), [[259, "short", [8]]])),
-      "the file has other codecs than the array",
-    ],
-    [
-      "the file is no TIFF",
-      (s) => s.set("/m/y0_x1.tif", new Uint8Array(3072)),
       "starts with the bytes 00 00 00 00",
+      (s) => s.set(file, new Uint8Array(3072)),
     ],
     [
-      "there is a new file",
-      (s) => s.set("/m/y0_x0.tif.index", new Uint8Array(100)),
       "the index has no record of its file",
+      (s) => s.set("/m/y0_x0.tif.index", new Uint8Array(100)),
     ],
   ];
-  for (const [name, change, reason] of changes) {
+  for (const [reason, change] of changes) {
     const store = mosaic();
     await adoptTiffs(store, "m", { chunkKeyEncoding: GRID });
     await change(store);
     const { files, mismatches } = await verifyAdopted(store, "m");
-    assertEquals([files, mismatches.length], [6, 1], name);
+    assertEquals([files, mismatches.length], [6, 1], reason);
     assert(mismatches[0]!.reason.includes(reason), mismatches[0]!.reason);
   }
 });

@@ -62,6 +62,13 @@ async function describe(bytes: Uint8Array) {
 const TIFF = buildTiff({ directories: [page()] });
 
 Deno.test("describeTiff refuses files with damaged directories", async (t) => {
+  const big = buildTiff({ isBig: true, directories: [page()] });
+  /** A file of one directory that another one follows, or of one with another entry. */
+  const followed = (next: number, isBig = false) =>
+    buildTiff({ isBig, directories: [{ ...page(), next }] });
+  const having = (...entry: TiffEntry) =>
+    buildTiff({ directories: [page(entry)] });
+  const circle = "circle of directories, from 8 on";
   const cases: [string, Uint8Array, string][] = [
     ["an empty file", new Uint8Array(), "has 0 bytes, where the header alone"],
     ["another file", new TextEncoder().encode("%PDF-1.4 "), "25 50 44 46"],
@@ -71,19 +78,11 @@ Deno.test("describeTiff refuses files with damaged directories", async (t) => {
       "49 4d 2a 00",
     ],
     ["an unknown version", TIFF.with(2, 44), "49 49 2c 00"],
-    [
-      "a BigTIFF of other offsets",
-      buildTiff({ isBig: true, directories: [page()] }).with(4, 4),
-      "offsets of 4 bytes",
-    ],
-    [
-      "a BigTIFF that ends in its header",
-      buildTiff({ isBig: true, directories: [page()] }).subarray(0, 12),
-      "offsets of 0 bytes",
-    ],
+    ["a BigTIFF of other offsets", big.with(4, 4), "offsets of 4 bytes"],
+    ["a BigTIFF that is cut", big.subarray(0, 12), "offsets of 0 bytes"],
     [
       "a directory beyond the end",
-      buildTiff({ start: 8, directories: [{ ...page(), next: 99_999 }] }),
+      followed(99_999),
       "where a directory at 99999 ends",
     ],
     [
@@ -91,21 +90,13 @@ Deno.test("describeTiff refuses files with damaged directories", async (t) => {
       TIFF.subarray(0, TIFF.length - 1),
       "where a directory at 8 ends",
     ],
-    [
-      "a directory that follows itself",
-      buildTiff({ directories: [{ ...page(), next: 8 }] }),
-      "circle of directories, from 8 on",
-    ],
+    ["a directory that follows itself", followed(8), circle],
     [
       "a circle of two directories",
       buildTiff({ directories: [page(), { ...page(), next: 8 }] }),
-      "circle of directories, from 8 on",
+      circle,
     ],
-    [
-      "a sub-directory that is its parent",
-      buildTiff({ directories: [page([330, "long", [8]])] }),
-      "circle of directories, from 8 on",
-    ],
+    ["a sub-directory that is its parent", having(330, "long", [8]), circle],
     [
       "a directory of too many entries",
       buildTiff({ isBig: true, directories: [{ ...page(), count: 65_536 }] }),
@@ -113,30 +104,22 @@ Deno.test("describeTiff refuses files with damaged directories", async (t) => {
     ],
     [
       "an offset beyond 2^53",
-      buildTiff({ isBig: true, directories: [{ ...page(), next: 2 ** 60 }] }),
+      followed(2 ** 60, true),
       "1152921504606846976, where 2^53−1 is the most",
     ],
     [
       "tables beyond the end",
-      buildTiff({
-        directories: [page([324, "long", { count: 9, offset: 4_000_000_000 }])],
-      }),
+      having(324, "long", { count: 9, offset: 4_000_000_000 }),
       "where a value of 36 bytes ends",
     ],
     [
       "a table of a huge count",
-      buildTiff({
-        directories: [page([324, "long", { count: 2 ** 31, offset: 8 }])],
-      }),
+      having(324, "long", { count: 2 ** 31, offset: 8 }),
       "8589934592 bytes for the tag 324",
     ],
     [
       "a text of a huge count",
-      buildTiff({
-        directories: [
-          page([34737, "ascii", { count: 2 ** 32 - 1, offset: 8 }]),
-        ],
-      }),
+      having(34737, "ascii", { count: 2 ** 32 - 1, offset: 8 }),
       "4294967295 bytes for the tag 34737",
     ],
   ];
