@@ -75,20 +75,6 @@ Deno.test("ArrayChunks stores chunks in parts and reads them in every way", asyn
   assertEquals(Object.keys(await contentsOf(store)), ["/a/zarr.json"]);
 });
 
-Deno.test("ArrayChunks returns undefined for an absent chunk", async () => {
-  const { chunks } = await emptyArray();
-  assertStrictEquals(await chunks.get([0, 0]), undefined);
-  assertStrictEquals(
-    await chunks.getRange([0, 0], { suffixLength: 1 }),
-    undefined,
-  );
-  assertStrictEquals(await chunks.stream([0, 0]), undefined);
-  assertStrictEquals(await chunks.size([0, 0]), undefined);
-  assertEquals(await chunks.has([0, 0]), false);
-  await chunks.delete([0, 0]);
-  assertEquals(await listed(chunks), []);
-});
-
 Deno.test("ArrayChunks refuses coordinates outside the chunk grid", async () => {
   const { store, chunks } = await emptyArray();
   const before = await contentsOf(store);
@@ -146,46 +132,6 @@ Deno.test("ArrayChunks refuses coordinates outside the chunk grid", async () => 
   assertEquals(await contentsOf(store), before);
 });
 
-Deno.test("ArrayChunks has one chunk without dimensions, and none with an empty dimension", async () => {
-  const grid = (shape: number[]) => ({
-    shape,
-    chunk_grid: {
-      name: "regular",
-      configuration: { chunk_shape: shape.map(() => 4) },
-    },
-  });
-  const scalar = (await emptyArray(grid([]))).chunks;
-  await scalar.set([], countingBytes(1));
-  assertEquals(scalar.key([]), "/a/c");
-  assertEquals(await Array.fromAsync(scalar.list()), [[]]);
-  const empty = (await emptyArray(grid([0, 4]))).chunks;
-  assertThrows(() => empty.key([0, 0]), RangeError, "whose shape is [0, 1]");
-});
-
-Deno.test("ArrayChunks.list skips keys of no chunks", async () => {
-  const { store, chunks } = await emptyArray();
-  await chunks.set([0, 1], countingBytes(9));
-  for (
-    const key of [
-      "/a/c/3/0.shard", // outside the grid
-      "/a/c/0/0", // without the suffix
-      "/a/c/0/0.shard.tmp",
-      "/a/c/00/0.shard",
-      "/a/b/c/1/1.shard", // of another node
-      "/c/1/1.shard",
-      "/ab/c/1/1.shard",
-      "/a/.shard",
-    ] as const
-  ) {
-    await store.set(key, countingBytes(9));
-  }
-  assertEquals(await listed(chunks), ["0,1"]);
-  // A single part is an incomplete chunk, and reading it is an error.
-  await store.set("/a/c/1/0.shard.index", countingBytes(2));
-  assertEquals(await listed(chunks), ["0,1", "1,0"]);
-  await assertRejects(() => chunks.get([1, 0]), MissingPartError);
-});
-
 Deno.test("ArrayChunks applies stacked transformers, the first nearest to the array", async () => {
   const { store, chunks } = await emptyArray({
     storage_transformers: [
@@ -222,26 +168,6 @@ Deno.test("ArrayChunks reads an array that zarr-python wrote", async () => {
   const all = await listed(chunks);
   assertEquals(all.length > 4, true);
   assertEquals(await chunks.get([0, 0]), await store.get("/c/0/0"));
-});
-
-Deno.test("ArrayChunks names the method that the store lacks", async () => {
-  const { store } = await emptyArray();
-  const chunks = await openArrayChunks({ get: (key) => store.get(key) }, "a");
-  await assertRejects(
-    () => chunks.set([0, 0], countingBytes(9)),
-    TypeError,
-    "the store is read-only",
-  );
-  await assertRejects(
-    () => chunks.delete([0, 0]),
-    TypeError,
-    'Cannot remove key "/a/c/0/0.shard": the store has no "delete" method',
-  );
-  await assertRejects(
-    () => Array.fromAsync(chunks.list()),
-    TypeError,
-    'the store has no "list" method',
-  );
 });
 
 Deno.test("ArrayChunks checks the metadata and reads nothing when constructed", () => {

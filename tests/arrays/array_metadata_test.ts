@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import {
   ArrayChunks,
@@ -9,7 +9,6 @@ import {
   MemoryStore,
   MetadataError,
   type NamedConfiguration,
-  openArrayChunks,
   parseShardLayout,
   type Part,
   shardIndexSize,
@@ -405,31 +404,6 @@ Deno.test("arrayMetadata takes a chunk key encoding in any form, and a suffix af
   }
 });
 
-Deno.test("arrayMetadata gives what createArrayChunks, openArrayChunks and parseShardLayout take", async () => {
-  const metadata = arrayMetadata({
-    ...SHARDED,
-    suffix: ".tiff",
-    parts: ["", ".index"],
-    dimensionNames: ["y", null],
-    attributes: { unit: "m" },
-  });
-  const store = new MemoryStore();
-  await createArrayChunks(store, "a", metadata);
-  const chunks = await openArrayChunks(store, "a");
-  assertEquals(chunks.metadata, metadata);
-  assertEquals(chunks.chunkShape, [8, 4]);
-  assertEquals(chunks.innerChunkShape, [2, 2]);
-  const layout = parseShardLayout(
-    metadata.codecs[0],
-    metadata.chunk_grid.configuration.chunk_shape,
-  );
-  assertEquals(layout.chunksPerShard, [4, 2]);
-  await assertRejects(
-    () => createArrayChunks(store, "a", metadata),
-    MetadataError,
-  );
-});
-
 Deno.test("createArrayChunks takes metadata and parts from variables, without type assertions", async () => {
   const parts = [{ keySuffix: ".head", size: 4 }, { keySuffix: "" }];
   assertEquals(partsOf({ parts }), [[".head", 4], [""]]);
@@ -452,13 +426,6 @@ Deno.test("createArrayChunks takes metadata and parts from variables, without ty
   };
   const chunks = await createArrayChunks(new MemoryStore(), "", metadata);
   assertEquals(chunks.innerChunkShape, undefined);
-});
-
-Deno.test("arrayMetadata copies its options", () => {
-  const shape = [10, 7];
-  const metadata = metadataWith({ shape });
-  shape[0] = 0;
-  assertEquals(metadata.shape, [10, 7]);
 });
 
 Deno.test("arrayMetadata gives every index part the size of the index", () => {

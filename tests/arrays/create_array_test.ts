@@ -13,8 +13,6 @@ import { arrayMetadata, concatParts } from "../support/metadata.ts";
 import {
   CHECKSUM_EXAMPLE,
   SHARDING_EXAMPLE,
-  TIFF_KEYS,
-  ZIP_KEYS,
 } from "../zarrita/document_examples.ts";
 
 const LITTLE = { name: "bytes", configuration: { endian: "little" } };
@@ -103,32 +101,6 @@ Deno.test("createArrayChunks completes the documents' examples, which openArrayC
     chunk_key_encoding: { name: "default", configuration: { separator: "/" } },
     fill_value: 0,
   });
-});
-
-Deno.test("createArrayChunks writes a base_encoding into every suffix", async () => {
-  const base = { name: "default", configuration: { separator: "/" } };
-  const v2 = { name: "v2", configuration: { separator: "." } };
-  const suffix = (suffix: string, base_encoding: unknown) => ({
-    name: "suffix",
-    configuration: { suffix, base_encoding },
-  });
-  const cases: [unknown, unknown][] = [
-    [JSON.parse(TIFF_KEYS), suffix(".tiff", base)],
-    [JSON.parse(ZIP_KEYS), suffix(".shard.zip", v2)],
-    ["v2", v2],
-    ["default", base],
-    [
-      {
-        name: "suffix",
-        configuration: { suffix: ".gz", base_encoding: JSON.parse(TIFF_KEYS) },
-      },
-      suffix(".gz", suffix(".tiff", base)),
-    ],
-  ];
-  for (const [chunk_key_encoding, expected] of cases) {
-    const document = await written(arrayMetadata({ chunk_key_encoding }));
-    assertEquals(document.chunk_key_encoding, expected);
-  }
 });
 
 Deno.test("createArrayChunks writes a missing fill value", async () => {

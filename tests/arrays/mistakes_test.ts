@@ -247,17 +247,6 @@ Deno.test("ArrayChunks prints as its array and store", () => {
   assertEquals(inspect(IN_PARTS), text);
 });
 
-Deno.test("openArrayChunks names three nodes at most", async () => {
-  const store = new MemoryStore();
-  for (const name of ["d", "b", "a", "c"]) {
-    await createArrayChunks(store, name, METADATA);
-  }
-  assertEquals(
-    await errorOf(() => open(store)),
-    'MetadataError: No Zarr node at "/" in MemoryStore(4): there is no "/zarr.json"; there are nodes at "/a", "/b", "/c" and elsewhere',
-  );
-});
-
 Deno.test("openArrayChunks reads at most 1000 keys of a listing for its message", async () => {
   let listed = 0;
   const store: Store = {

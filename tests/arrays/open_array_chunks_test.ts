@@ -1,11 +1,5 @@
+import { assertEquals, assertRejects } from "@std/assert";
 import {
-  assertEquals,
-  assertInstanceOf,
-  assertRejects,
-  assertStrictEquals,
-} from "@std/assert";
-import {
-  type ArrayMetadata,
   type ChunkKeyEncoding,
   ChunkKeyError,
   createArrayChunks,
@@ -53,21 +47,6 @@ async function assertRefused(
   assertEquals(creating.path, path);
   assertEquals(await contentsOf(store), {});
 }
-
-Deno.test("openArrayChunks opens an array at the root and below, with and without slashes around the path", async () => {
-  for (const path of [undefined, "", "/"]) {
-    const root = storeWith("/zarr.json", arrayMetadata());
-    const chunks = await openArrayChunks(root, path);
-    assertEquals(chunks.gridShape, [3, 2]);
-    assertEquals(chunks.key([0, 0]), "/c/0/0");
-  }
-  const store = storeWith("/a/b c/zarr.json", arrayMetadata());
-  for (const path of ["a/b c", "/a/b c", "a/b c/", "/a/b c/"]) {
-    const chunks = await openArrayChunks(store, path);
-    assertEquals(chunks.key([2, 1]), "/a/b c/c/2/1");
-    assertEquals(chunks.metadata, arrayMetadata());
-  }
-});
 
 Deno.test("openArrayChunks rethrows errors of the store, and passes the signal on", async () => {
   const failing: Store = { get: () => Promise.reject(new Error("No network")) };
@@ -167,35 +146,6 @@ Deno.test("ArrayChunks skips an unknown storage transformer with must_understand
   assertEquals(written.storage_transformers.length, 3);
 });
 
-Deno.test("createArrayChunks writes metadata that opens as the same array", async () => {
-  const metadata = arrayMetadata({
-    chunk_key_encoding: {
-      name: "suffix",
-      configuration: { suffix: ".shard.zip", "base-encoding": { name: "v2" } },
-    },
-    storage_transformers: [
-      concatParts({ key_suffix: "" }, { key_suffix: ".crc32c", size: 4 }),
-    ],
-    attributes: { units: "m" },
-    dimension_names: ["y", null],
-  });
-  const store = new MemoryStore();
-  const created = await createArrayChunks(store, "deep/er", metadata);
-  const opened = await openArrayChunks(store, "deep/er");
-  for (const chunks of [created, opened]) {
-    assertEquals(chunks.key([1, 1]), "/deep/er/1.1.shard.zip");
-    assertEquals(chunks.metadata, {
-      ...metadata,
-      chunk_key_encoding: chunks.keyEncoding.toJSON(),
-    });
-  }
-  const written = new TextDecoder().decode(
-    await store.get("/deep/er/zarr.json"),
-  );
-  assertEquals(written.includes('"base_encoding"'), true);
-  assertEquals(written.includes("base-encoding"), false);
-});
-
 Deno.test("createArrayChunks does not replace an existing node", async () => {
   for (
     const document of [
@@ -213,15 +163,6 @@ Deno.test("createArrayChunks does not replace an existing node", async () => {
     );
     assertEquals(await contentsOf(store), before);
   }
-});
-
-Deno.test("createArrayChunks does not change its argument", async () => {
-  const metadata: ArrayMetadata = arrayMetadata({ chunk_key_encoding: "v2" });
-  const before = structuredClone(metadata);
-  const chunks = await createArrayChunks(new MemoryStore(), "", metadata);
-  assertEquals(metadata, before);
-  assertInstanceOf(chunks.metadata.chunk_key_encoding, Object);
-  assertStrictEquals(chunks.key([0, 1]), "/0.1");
 });
 
 Deno.test("createArrayChunks refuses fill values that JSON cannot express", async () => {

@@ -1,15 +1,11 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
-import * as zarr from "zarrita";
 import {
   arrayMetadata,
   createArrayChunks,
   MemoryStore,
   MetadataError,
   openArrayChunks,
-  plainView,
 } from "../../mod.ts";
-import { withZarrParts } from "../../zarrita.ts";
-import { contentsOf } from "../support/bytes.ts";
 import { encodeJson } from "../support/documents.ts";
 
 function template(format: string, separator?: string) {
@@ -29,37 +25,6 @@ function metadata(
     parts,
   });
 }
-
-Deno.test("arrays read and write chunks under the keys of a template, in place", async () => {
-  const store = new MemoryStore();
-  const tiles = template("tile_x{1:03}_y{0:03}.tif");
-  const chunks = await createArrayChunks(store, "a", metadata(tiles));
-  await chunks.set([2, 1], new Uint8Array([1, 2, 3, 4]));
-  assertEquals(Object.keys(await contentsOf(store)).sort(), [
-    "/a/tile_x001_y002.tif",
-    "/a/zarr.json",
-  ]);
-  await store.set("/a/tile_x000_y000.tif", new Uint8Array([9, 9, 9, 9]));
-  await store.set("/a/tile_x1_y0.tif", new Uint8Array([8, 8, 8, 8]));
-  const opened = await openArrayChunks(store, "a");
-  assertEquals((await Array.fromAsync(opened.list())).sort(), [[0, 0], [2, 1]]);
-
-  const array = await zarr.open.v3(
-    zarr.root(withZarrParts(store)).resolve("a"),
-    { kind: "array" },
-  );
-  const { data } = await zarr.get(array);
-  assertEquals([...data as Uint8Array], [
-    ...[9, 9, 0, 0],
-    ...[9, 9, 0, 0],
-    ...[0, 0, 0, 0],
-    ...[0, 0, 0, 0],
-    ...[0, 0, 1, 2],
-    ...[0, 0, 3, 4],
-  ]);
-  const plain = plainView(store);
-  assertEquals(await plain.get("/a/c/2/1"), new Uint8Array([1, 2, 3, 4]));
-});
 
 Deno.test("arrays are refused whose dimensions or chunks a template does not cover", async () => {
   for (

@@ -274,29 +274,6 @@ Deno.test("registerChunkKeyEncoding rejects names that are taken, and arguments 
   assertThrows(() => parseChunkKeyEncoding("empty"), TypeError);
 });
 
-Deno.test("registerChunkKeyEncoding prefixes the paths of the parser's errors with the configuration", () => {
-  const failure = new EvalError("not of metadata");
-  registerChunkKeyEncoding("failing", ({ how }) => {
-    throw how === "metadata"
-      ? new MetadataError("Expected x", "/how")
-      : failure;
-  });
-  const nested = (how: string) =>
-    suffix({
-      suffix: ".x",
-      base_encoding: { name: "failing", configuration: { how } },
-    });
-  assertStrictEquals(
-    assertThrows(() => parseChunkKeyEncoding(nested("metadata")), MetadataError)
-      .path,
-    "/configuration/base_encoding/configuration/how",
-  );
-  assertStrictEquals(
-    assertThrows(() => parseChunkKeyEncoding(nested("else")), EvalError),
-    failure,
-  );
-});
-
 Deno.test("registerChunkKeyEncoding does not allow nesting deeper than 32", () => {
   registerChunkKeyEncoding(
     "wrapped",

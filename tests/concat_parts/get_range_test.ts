@@ -6,7 +6,6 @@ import {
   MemoryStore,
   type Part,
   PartSizeError,
-  type StoreKey,
 } from "../../mod.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { logged } from "../support/observed_store.ts";
@@ -87,22 +86,6 @@ Deno.test("ConcatParts.apply: a range within a large sized part reads the range 
   assertEquals([error.expected, error.actual], [size, size + 1]);
 });
 
-Deno.test("ConcatParts.apply: get asks for all parts at once", async () => {
-  const memory = await storedChunk(SHARD, countingBytes(2000));
-  let waiting = 0;
-  let release = () => {};
-  const allAsked = new Promise<void>((resolve) => release = resolve);
-  const composed = new ConcatParts(SHARD).apply({
-    async get(key: StoreKey) {
-      if (++waiting === 3) release();
-      await allAsked;
-      return await memory.get(key);
-    },
-  });
-  assertEquals(await composed.get("/c/0"), countingBytes(2000));
-  assertEquals(waiting, 3);
-});
-
 Deno.test("ConcatParts.apply: every range of a chunk with two unsized parts is right", async () => {
   const memory = new MemoryStore([
     ["/c/0.a", countingBytes(3)],
@@ -150,16 +133,4 @@ Deno.test("ConcatParts.apply: getRange that touches no part tells absence from e
     assertEquals(await composed.getRange("/c/0", range), empty);
     assertStrictEquals(await composed.getRange("/c/1", range), undefined);
   }
-});
-
-Deno.test("ConcatParts.apply: a range that starts in an empty unsized part looks no size up", async () => {
-  const parts = [{ keySuffix: "" }, { keySuffix: ".index", size: 4 }];
-  const memory = await storedChunk(parts, countingBytes(4));
-  const { store, log } = logged(memory);
-  assertEquals(
-    await new ConcatParts(parts).apply(store)
-      .getRange("/c/0", { offset: 0, length: 2 }),
-    countingBytes(2),
-  );
-  assertEquals(log, ["getRange /c/0", "get /c/0.index"]);
 });

@@ -46,15 +46,6 @@ Deno.test("ConcatParts.split refuses chunks that its parts do not allow, and two
   );
 });
 
-Deno.test("ConcatParts.concat joins parts, also two unsized ones", () => {
-  const parts = new ConcatParts([{ keySuffix: ".a" }, { keySuffix: ".b" }]);
-  const first = countingBytes(3);
-  const joined = parts.concat([first, countingBytes(2, 3)]);
-  assertEquals(joined, countingBytes(5));
-  first.fill(9);
-  assertEquals(joined, countingBytes(5));
-});
-
 Deno.test("ConcatParts.concat refuses another number of parts and parts of other lengths", () => {
   const parts = new ConcatParts([{ keySuffix: "" }, {
     keySuffix: ".b",

@@ -6,7 +6,6 @@ import {
   type Part,
   PartSizeError,
   type Store,
-  type StoreKey,
 } from "../../mod.ts";
 import { countingBytes } from "../support/bytes.ts";
 
@@ -75,16 +74,6 @@ async function streamOf(store: Store, options = {}) {
   return (await new ConcatParts(PARTS).apply(store).stream("/c/0", options))!;
 }
 
-Deno.test("ConcatParts.apply: stream reads every part to its end", async () => {
-  const { store, fates } = streamStore(WHOLE);
-  assertEquals(await lengthOf(await streamOf(store)), 603_000);
-  assertEquals(fates, {
-    "/c/0.first": { closed: true },
-    "/c/0": { closed: true },
-    "/c/0.last": { closed: true },
-  });
-});
-
 Deno.test("ConcatParts.apply: stream reads no further than its reader", async () => {
   const memory = new MemoryStore();
   const chunk = countingBytes(LARGE + 500 + LARGE);
@@ -110,22 +99,6 @@ Deno.test("ConcatParts.apply: stream reads no further than its reader", async ()
   assertEquals(first.value, chunk.slice(0, 1000));
   assertEquals(pulled, 1);
   await reader.cancel();
-});
-
-Deno.test("ConcatParts.apply: a stream that is cancelled cancels every part", async () => {
-  for (const piecesRead of [0, 1, 301]) {
-    const { store, fates } = streamStore(WHOLE);
-    const reader = (await streamOf(store)).getReader();
-    for (let i = 0; i < piecesRead; i++) await reader.read();
-    await reader.cancel("enough");
-    assertEquals(fates, {
-      "/c/0.first": piecesRead > 300
-        ? { closed: true }
-        : { cancelled: "enough" },
-      "/c/0": { cancelled: "enough" },
-      "/c/0.last": { cancelled: "enough" },
-    });
-  }
 });
 
 Deno.test("ConcatParts.apply: a stream that is cancelled while it waits for a part cancels every part", async () => {
@@ -208,21 +181,6 @@ Deno.test("ConcatParts.apply: a stream of a chunk that lacks a part cancels the 
       assertEquals(cancelled instanceof MissingPartError, true);
     }
   }
-});
-
-Deno.test("ConcatParts.apply: a stream that cannot open a part cancels the other parts", async () => {
-  const { store, fates } = streamStore(WHOLE);
-  const error = new Error("Forbidden");
-  const opening = streamOf({
-    ...store,
-    stream: (key: StoreKey) =>
-      key === "/c/0" ? Promise.reject(error) : store.stream!(key),
-  });
-  await assertRejects(() => opening, Error, "Forbidden");
-  assertEquals(fates, {
-    "/c/0.first": { cancelled: error },
-    "/c/0.last": { cancelled: error },
-  });
 });
 
 Deno.test("ConcatParts.apply: a stream that is aborted fails with the reason and cancels its parts, also over a store without signals", async () => {

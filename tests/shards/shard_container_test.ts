@@ -109,18 +109,6 @@ Deno.test("encodeShard puts the head, the bytes before inner chunks and the tail
   );
 });
 
-Deno.test("encodeShard asks a container for its head twice, and first without offsets of the head", () => {
-  const seen: (number | undefined)[][] = [];
-  const container: ShardContainer = {
-    head(index) {
-      seen.push(index.map((entry) => entry?.offset));
-      return new Uint8Array(10);
-    },
-  };
-  encodeShard(CHUNKS, LAYOUT, { container });
-  assertEquals(seen, [[0, undefined, 2], [10, undefined, 12]]);
-});
-
 Deno.test("encodeShard refuses containers that do not fit", () => {
   let length = 4;
   const refused: [

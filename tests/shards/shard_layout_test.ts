@@ -1,5 +1,4 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import fc from "fast-check";
 import {
   MetadataError,
   parseShardLayout,
@@ -79,32 +78,6 @@ for (const [changes, expected] of LAYOUTS) {
     assertEquals([codec, shape], [sharding(changes), [4, 10]]);
   });
 }
-
-Deno.test("parseShardLayout and shardIndexSize count inner chunks as multiplication does", () => {
-  const length = fc.integer({ min: 1, max: 100 });
-  fc.assert(
-    fc.property(
-      fc.array(fc.tuple(length, length), { maxLength: 5 }),
-      fc.boolean(),
-      (dimensions, hasChecksum) => {
-        const layout = parseShardLayout(
-          sharding({
-            chunk_shape: dimensions.map(([length]) => length),
-            index_codecs: hasChecksum ? [BYTES, "crc32c"] : [BYTES],
-          }),
-          dimensions.map(([length, count]) => length * count),
-        );
-        const counts = dimensions.map(([, count]) => count);
-        assertEquals(layout.chunksPerShard, counts);
-        const chunks = counts.reduce((all, n) => all * BigInt(n), 1n);
-        assertEquals(
-          BigInt(shardIndexSize(layout)),
-          16n * chunks + (hasChecksum ? 4n : 0n),
-        );
-      },
-    ),
-  );
-});
 
 /** Changes of a valid configuration that are refused, the places of the errors below `/configuration`, and their messages. */
 const REFUSED: [Record<string, unknown>, string, string][] = [

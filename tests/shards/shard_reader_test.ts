@@ -278,29 +278,6 @@ Deno.test("ShardReader keeps the least indexes that memory allows", async () => 
   assertEquals(await isRead(keys[0]!), true);
 });
 
-Deno.test("ShardReader reads shards in shards with one request for each index", async () => {
-  const inner = { ...LAYOUT, chunksPerShard: [2] };
-  const outer = { ...LAYOUT, chunksPerShard: [3], indexHasChecksum: false };
-  const shards = [0, 1].map((i) =>
-    encodeShard([countingBytes(4, 10 * i), undefined], inner)
-  );
-  const shard = encodeShard([shards[0], undefined, shards[1]], outer);
-  const { backend, log } = logged(bound(new MemoryStore([[KEY, shard]])));
-  const reader = new ShardReader(backend, { layouts: [outer, inner] });
-  const read = (...path: number[]) =>
-    reader.read(KEY, path.map((it) => [it]), {});
-  assertEquals(
-    await Promise.all([read(2, 0), read(2, 1), read(1, 0), read(0, 0)]),
-    [countingBytes(4, 10), undefined, undefined, countingBytes(4)],
-  );
-  assertEquals(log.splice(0).length, 4);
-  assertEquals(await read(0, 0), countingBytes(4));
-  assertEquals(log.length, 1);
-  assertEquals(await Array.fromAsync(reader.list(KEY)), [[[0], [0]], [[2], [
-    0,
-  ]]]);
-});
-
 Deno.test("ShardReader refuses damage of an inner chunk, and reads the others of the same turn", async () => {
   const index = [
     { offset: 0, length: 4 },

@@ -151,29 +151,6 @@ Deno.test("concatStream cancels a part that opens after it was cancelled or abor
   }
 });
 
-for (let pieces = 1; pieces <= 8; pieces++) {
-  Deno.test(`concatStream that is cancelled after ${pieces} of 9 pieces cancels the open part, and opens no more`, async () => {
-    for (const from of SOURCE_KINDS) {
-      for (const engine of ENGINES) {
-        for (const crc32c of ["none", "compute"] as const) {
-          const run = join({ from, engine, crc32c });
-          const reader = run.stream.getReader();
-          for (let i = 0; i < pieces; i++) await reader.read();
-          const opened = run.sources.length;
-          assert(opened <= Math.ceil((pieces + 2) / 3), `${opened} parts`);
-          await reader.cancel(REASON);
-          await settle();
-          assertEquals(run.sources.length, opened);
-          const last = run.sources.at(-1)!;
-          const isRead = opened === 3 && last.pulls === 4;
-          if (!isRead) assertGivenUp(last, REASON);
-          assertEquals(run.reports.length, isRead ? 1 : 0);
-        }
-      }
-    }
-  });
-}
-
 Deno.test("splitStream and concatStream leave no listener on their signal, however they end", async () => {
   for (const engine of ENGINES) {
     for (const length of [9, 5]) {

@@ -105,23 +105,3 @@ for (const sizes of [[10], [6, 4], [2, 3, 4, 1], [0, 8, 2, 0]]) {
     }
   });
 }
-
-Deno.test("splitStream names no key in a checksum error if there is none, and fills digits with zeros", async () => {
-  const data = Uint8Array.of(0x25, 0x1f);
-  const chunk = joined([data, Uint8Array.of(0xef, 0xbe, 0xad, 0x0e)]);
-  const digits = crc32cBitByBit(data).toString(16).padStart(8, "0");
-  for (const engine of ENGINES) {
-    const { source } = probedSource("stream", [chunk.slice()]);
-    const sinks = new Sinks("stream");
-    const options = { crc32c: "verify", engine } as const;
-    const error = await assertRejects(
-      () => splitStream(source, partsOf([undefined]), sinks.open, options),
-      ChecksumError,
-    );
-    assertEquals(
-      error.message,
-      `Chunk has the CRC32C 0x${digits}, where 0x0eadbeef is stored in its last 4 bytes`,
-    );
-    assertEquals(error.key, "");
-  }
-});

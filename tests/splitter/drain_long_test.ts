@@ -56,39 +56,6 @@ for (let count = 0; count <= 9; count++) {
   });
 }
 
-Deno.test("concatStream whose reader let go while it waited gives a FileSystemStore the bytes that the reader did not get", async () => {
-  for (const scenario of SCENARIOS) {
-    for (const isEarly of [false, true]) {
-      await inTempDir(async (folder) => {
-        const asked = Promise.withResolvers<void>();
-        const wait = Promise.withResolvers<void>();
-        const { stream } = join(scenario, ({ name, count }) => {
-          if (name !== "read .0" || count !== 2) return;
-          asked.resolve();
-          return wait.promise;
-        });
-        const reader = stream.getReader();
-        const first = [(await reader.read()).value!];
-        if (scenario.crc32c === "none") {
-          first.push((await reader.read()).value!);
-        }
-        const reading = reader.read();
-        await asked.promise;
-        reader.releaseLock();
-        await assertRejects(() => reading, TypeError);
-        if (isEarly) wait.resolve();
-        await settle();
-        const storing = new FileSystemStore(folder).set("/x", stream);
-        await settle();
-        wait.resolve();
-        await storing;
-        const rest = await Deno.readFile(`${folder}/x`);
-        assertEquals(joined([...first, rest]), JOINED);
-      });
-    }
-  }
-});
-
 Deno.test("concatStream that is locked is not stored, and goes on for its reader", async () => {
   for (const scenario of SCENARIOS) {
     await inTempDir(async (folder) => {
@@ -102,29 +69,6 @@ Deno.test("concatStream that is locked is not stored, and goes on for its reader
       reader.releaseLock();
       assertEquals(joined(await Array.fromAsync(stream)), JOINED);
     });
-  }
-});
-
-Deno.test("concatStream that has failed is not stored", async () => {
-  for (const from of SOURCE_KINDS) {
-    for (const engine of ENGINES) {
-      await inTempDir(async (folder) => {
-        const stream = concatStream(
-          partsOf([6]),
-          () => probedSource(from, inPieces(noise(10), [4])).source,
-          { engine },
-        );
-        const reader = stream.getReader();
-        await reader.read();
-        const error = await assertRejects(() => reader.read(), PartSizeError);
-        reader.releaseLock();
-        const found = await assertRejects(() =>
-          new FileSystemStore(folder).set("/x", stream)
-        );
-        assertStrictEquals(found, error);
-        assertEquals(await filesIn(folder), []);
-      });
-    }
   }
 });
 

@@ -7,7 +7,6 @@ import {
 } from "@std/assert";
 import {
   type ByteReader,
-  concatStream,
   PartSizeError,
   type SplitOptions,
   splitStream,
@@ -76,19 +75,6 @@ Deno.test("splitStream fails with the error of a stream that fails by itself whi
       assertEquals(sinks.log, ["open .1", "abort .1"]);
       assertGivenUp(source, REASON);
     }
-  }
-});
-
-Deno.test("splitStream fails with the error of a stream that fails by itself while another part is closed", async () => {
-  for (const engine of ENGINES) {
-    const sinks = new Sinks("writer", (event) => {
-      if (event === "close .1") run.fail(REASON);
-    });
-    const { source } = probedSource("stream", [noise(8)]);
-    const sizes = [2, undefined];
-    const run = splitWithFailingStream(source, sizes, sinks, { engine });
-    assertStrictEquals(await assertRejects(() => run.splitting), REASON);
-    assertEquals(sinks.log, ["open .1", "close .1"]);
   }
 });
 
@@ -225,58 +211,6 @@ Deno.test("splitStream keeps its error if a sink fails to be aborted or a reader
       assertStrictEquals(found, REASON);
       assertEquals(sinks.reasons[0], REASON);
     }
-  }
-});
-
-/** How a reader may take being closed at its end. */
-const CLOSES: Record<string, ByteReader["close"]> = {
-  missing: undefined,
-  throwing: () => {
-    throw new Error("Closed before");
-  },
-  rejecting: () => Promise.reject(new Error("Closed before")),
-};
-
-for (const [name, close] of Object.entries(CLOSES)) {
-  Deno.test(`splitStream and concatStream take a reader whose close is ${name}`, async () => {
-    for (const engine of ENGINES) {
-      const open = (): ByteReader => {
-        let reads = 0;
-        return {
-          read(memory) {
-            memory.set([7, 8]);
-            return Promise.resolve(reads++ === 0 ? 2 : null);
-          },
-          ...close && { close },
-        };
-      };
-      const sinks = new Sinks("writer");
-      const parts = partsOf([undefined]);
-      await splitStream(open(), parts, sinks.open, { engine });
-      assertEquals(sinks.written, { ".0": [7, 8] });
-      const pieces = await Array.fromAsync(
-        concatStream(parts, open, { engine }),
-      );
-      assertEquals(pieces, [Uint8Array.of(7, 8)]);
-    }
-  });
-}
-
-Deno.test("splitStream closes a writer without abort if it fails", async () => {
-  for (const engine of ENGINES) {
-    const closed: string[] = [];
-    const { source } = probedSource("stream", inPieces(noise(100), [1]));
-    const found = await assertRejects(() =>
-      splitStream(source, partsOf(SIZES), ({ keySuffix }) => {
-        if (keySuffix === ".1") throw REASON;
-        return {
-          write: (bytes) => Promise.resolve(bytes.length),
-          close: () => void closed.push(keySuffix),
-        };
-      }, { engine })
-    );
-    assertStrictEquals(found, REASON);
-    assertEquals(closed, [".0"]);
   }
 });
 

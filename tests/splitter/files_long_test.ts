@@ -66,37 +66,6 @@ Deno.test("splitStream and concatStream of files give the bytes of all lengths a
   });
 });
 
-Deno.test(
-  "splitStream reads a pipe without blocking: it can be aborted, and other work goes on",
-  {
-    ignore: Deno.build.os === "windows",
-  },
-  async () => {
-    await inTempDir(async (folder) => {
-      const path = `${folder}/pipe`;
-      assert(
-        (await new Deno.Command("mkfifo", { args: [path] }).output()).success,
-      );
-      // Open for reading and writing, a pipe waits for no writer, and never ends.
-      const pipe = await Deno.open(path, { read: true, write: true });
-      const written: number[] = [];
-      const controller = new AbortController();
-      const splitting = splitStream(pipe, partsOf([undefined]), () => ({
-        write: ({ length }) => Promise.resolve(written.push(length) && length),
-        close: () => {},
-      }), { signal: controller.signal });
-      using other = await Deno.open(path, { read: true, write: true });
-      await other.write(new Uint8Array(7));
-      while (written.length === 0) await settle();
-      controller.abort(new Error("enough"));
-      await assertRejects(() => splitting, Error, "enough");
-      assertEquals(written, [7]);
-      await other.write(new Uint8Array(1)); // Ends the read on the other thread.
-      await settle();
-    });
-  },
-);
-
 Deno.test("concatStream gives pieces that grow while files fill them, and begins anew with each short piece", async () => {
   await inTempDir(async (folder) => {
     const open = await filesOf(folder, [noise(6 * LONGEST), noise(FIRST + 9)]);
@@ -117,21 +86,6 @@ Deno.test("concatStream gives pieces that grow while files fill them, and begins
       9,
     ]);
   });
-});
-
-Deno.test("concatStream takes short memory for pieces of a reader that gives few bytes at a time", async () => {
-  let left = 200;
-  const reader: ByteReader = {
-    read(memory) {
-      if (left-- === 0) return Promise.resolve(null);
-      assertEquals(memory.length, FIRST);
-      return Promise.resolve(1000);
-    },
-  };
-  const chunk = concatStream(partsOf([undefined]), () => reader);
-  let size = 0;
-  for await (const piece of chunk) size += piece.length;
-  assertEquals(size, 200_000);
 });
 
 Deno.test("concatStream reads one long piece ahead, and none before the first is asked for", async () => {
@@ -182,25 +136,6 @@ Deno.test("concatStream that is cancelled right after a long piece reads nothing
       assertEquals([reads, instancesInUse()], [readBefore, before]);
     }
   }
-});
-
-Deno.test("concatStream fails with the error of a read ahead, after the pieces before it", async () => {
-  let reads = 0;
-  const reader: ByteReader = {
-    read(memory) {
-      if (++reads > 6) return Promise.reject(new Error("unreadable"));
-      return Promise.resolve(memory.length);
-    },
-  };
-  const stream = concatStream(partsOf([undefined]), () => reader).getReader();
-  for (let i = 0; i < 6; i++) {
-    assertEquals(
-      (await stream.read()).value?.length,
-      Math.min(FIRST << i, LONGEST),
-    );
-    await settle();
-  }
-  await assertRejects(() => stream.read(), Error, "unreadable");
 });
 
 Deno.test("concatStream ends at once when it is cancelled or aborted while it reads ahead", async () => {

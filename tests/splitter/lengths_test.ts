@@ -22,77 +22,10 @@ import {
   assertGivenUp,
   each,
   probedSource,
-  SINK_KINDS,
   Sinks,
   type Source,
   SOURCE_KINDS,
 } from "./probes.ts";
-
-/** The sizes of parts, the length of the chunk, options, the length that is expected, and the end of the message. */
-const WRONG_CHUNKS: [Sizes, number, SplitOptions, number, string][] = [
-  [[3, undefined, 4], 6, {}, 7, "its sized parts take at least 7"],
-  [[3, undefined], 2, {}, 3, "its sized parts take at least 3"],
-  [[undefined, 4], 0, { key: "/c/0" }, 4, "its sized parts take at least 4"],
-  [[3, 4], 6, {}, 7, "its sized parts take exactly 7"],
-  [[3, 4], 6, { chunkSize: 7 }, 7, "its sized parts take exactly 7"],
-  [[3, 4], 8, {}, 7, "its sized parts take exactly 7"],
-  [[0], 1, { key: "/c/0" }, 0, "its sized parts take exactly 0"],
-  [[3, undefined, 4], 9, { chunkSize: 10 }, 10, "chunkSize says 10"],
-  [
-    [3, undefined, 4],
-    11,
-    { chunkSize: 10, key: "/c/1" },
-    10,
-    "chunkSize says 10",
-  ],
-  [[undefined], 1, { chunkSize: 0 }, 0, "chunkSize says 0"],
-  ...[0, 1, 2, 3].flatMap((length) =>
-    [[undefined], [length]].map((sizes): typeof WRONG_CHUNKS[number] => [
-      sizes,
-      length,
-      { crc32c: "verify" },
-      4,
-      "the checksum at its end takes 4",
-    ])
-  ),
-];
-
-for (const [sizes, length, options, expected, reason] of WRONG_CHUNKS) {
-  const { key = "" } = options;
-  const chunk = key === "" ? "Chunk" : `Chunk "${key}"`;
-  const found = length > expected ? `at least ${length}` : length;
-  Deno.test(`splitStream refuses ${length} bytes for parts of sizes ${sizes.map(String)} and options ${Deno.inspect(options)}`, async () => {
-    for (const from of SOURCE_KINDS) {
-      for (const to of SINK_KINDS) {
-        for (const engine of ENGINES) {
-          const source = probedSource(from, inPieces(noise(length), [1]));
-          const sinks = new Sinks(to);
-          const error = await assertRejects(
-            () =>
-              splitStream(source.source, partsOf(sizes), sinks.open, {
-                ...options,
-                engine,
-              }),
-            PartSizeError,
-          );
-          assertEquals(
-            error.message,
-            `${chunk} is ${found} bytes long, where ${reason}`,
-          );
-          assertEquals(
-            [error.key, error.expected, error.actual],
-            [key, expected, length],
-          );
-          sinks.assertAborted(error);
-          // A stream of bytes that are too many may not have ended yet.
-          const hasEnded = from === "stream" && source.ends.length === 0;
-          if (!hasEnded) assertGivenUp(source, error);
-          else assert(source.pulls > length, `${source.pulls} pieces`);
-        }
-      }
-    }
-  });
-}
 
 Deno.test("splitStream refuses a chunk that is too long without reading it to its end", async () => {
   for (const engine of ENGINES) {
@@ -107,27 +40,6 @@ Deno.test("splitStream refuses a chunk that is too long without reading it to it
     assertGivenUp(source, error);
     assert(source.pulls < 12, `${source.pulls} pieces`);
     assertStartOf(Uint8Array.from(sinks.all), noise(5));
-  }
-});
-
-Deno.test("splitStream refuses a chunkSize that the parts do not allow, before it reads", async () => {
-  const wrong: [Sizes, number, string][] = [
-    [[3, 4], 6, "exactly"],
-    [[3, 4], 8, "exactly"],
-    [[3, undefined, 4], 6, "at least"],
-  ];
-  for (const [sizes, chunkSize, most] of wrong) {
-    const source = probedSource("stream", [noise(7)]);
-    const sinks = new Sinks("writer");
-    const error = await assertRejects(
-      () =>
-        splitStream(source.source, partsOf(sizes), sinks.open, { chunkSize }),
-      PartSizeError,
-      `Chunk is ${chunkSize} bytes long, where its sized parts take ${most} 7`,
-    );
-    assertEquals([error.expected, error.actual], [7, chunkSize]);
-    assertEquals([source.pulls, sinks.log], [0, []]);
-    assertGivenUp(source, error);
   }
 });
 

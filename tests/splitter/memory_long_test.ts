@@ -59,25 +59,6 @@ for (const engine of ENGINES) {
     }
   });
 
-  Deno.test(`splitStream lends the memory of a reader to writers without a copy, by engine ${engine}`, async () => {
-    for (const crc32c of ["none", "compute"] as const) {
-      const memories = new Set<ArrayBufferLike>();
-      const written = new Set<ArrayBufferLike>();
-      const reader = greedyReader(CHUNK, memories);
-      await splitStream(reader, partsOf([7, undefined]), () => ({
-        write(bytes) {
-          written.add(bytes.buffer);
-          return Promise.resolve(bytes.length);
-        },
-        close: () => {},
-      }), { engine, crc32c });
-      assert(written.isSubsetOf(memories));
-      if (engine !== "wasm" || crc32c === "none") continue;
-      const [memory] = memories;
-      assert(isWasmMemory(new Uint8Array(memory!)));
-    }
-  });
-
   Deno.test(`splitStream leaves bytes as they are until a slow writer has taken them, by engine ${engine}`, async () => {
     for (const crc32c of ["none", "compute"] as const) {
       const written: Uint8Array[] = [];
@@ -93,41 +74,6 @@ for (const engine of ENGINES) {
         close: () => {},
       }), { engine, crc32c });
       assertSameBytes(joined(written), CHUNK);
-    }
-  });
-
-  Deno.test(`splitStream reads at most four windows ahead of a writer, by engine ${engine}`, async () => {
-    for (const crc32c of ["none", "compute"] as const) {
-      for (const tail of [0, 100_000]) {
-        let written = 0;
-        let read = 0;
-        let most = 0;
-        const total = 40 * WINDOW;
-        await splitStream(
-          {
-            async read(memory) {
-              if (read === total) return null;
-              await Promise.resolve();
-              const count = Math.min(memory.length, total - read);
-              read += count;
-              most = Math.max(most, read - written);
-              return count;
-            },
-          },
-          partsOf([undefined, tail]),
-          () => ({
-            async write({ length }) {
-              await new Promise((resolve) => setTimeout(resolve, 0));
-              written += length;
-              return length;
-            },
-            close: () => {},
-          }),
-          { engine, crc32c },
-        );
-        assertEquals(written, total);
-        assert(most <= 4 * WINDOW + tail + 65_536, `${most} bytes ahead`);
-      }
     }
   });
 

@@ -91,17 +91,3 @@ for (const crc32c of ["none", "compute", "verify"] as const) {
     assertEquals((joining.get("sum") ?? 0) > 0, sums);
   });
 }
-
-for (const engine of ["native", "auto"] as const) {
-  Deno.test(`the engine ${engine} does not ask the module where no checksum is wanted`, async () => {
-    const calls = await countCalls(() =>
-      splitStream(
-        ReadableStream.from([noise(9)]),
-        new ConcatParts([{ keySuffix: "" }]),
-        () => new WritableStream(),
-        { engine },
-      )
-    );
-    assertEquals(calls.size, 0);
-  });
-}

@@ -129,38 +129,6 @@ each(
   },
 );
 
-for (const [event, before] of [["write .0", 0], ["write .1", 3]] as const) {
-  Deno.test(`splitStream reads a few pieces ahead while ${event} stalls, and the rest afterwards`, async () => {
-    for (const from of SOURCE_KINDS) {
-      for (const to of SINK_KINDS) {
-        for (const engine of ENGINES) {
-          const stalled = Promise.withResolvers<void>();
-          const wait = Promise.withResolvers<void>();
-          const source = probedSource(from, inPieces(noise(60), [1]));
-          const sinks = new Sinks(to, (happening) => {
-            if (happening !== event) return;
-            stalled.resolve();
-            return wait.promise;
-          });
-          const splitting = splitStream(
-            source.source,
-            partsOf([3, undefined, 4]),
-            sinks.open,
-            { chunkSize: 60, engine, crc32c: "compute" },
-          );
-          await stalled.promise;
-          await settle();
-          assert(source.pulls <= before + 5, `${source.pulls} pieces`);
-          assertEquals(sinks.all.length, before);
-          wait.resolve();
-          await splitting;
-          assertEquals(sinks.all, [...noise(60)]);
-        }
-      }
-    }
-  });
-}
-
 Deno.test("concatStream opens a part when the part before has ended, and reports once after all", async () => {
   for (const from of SOURCE_KINDS) {
     for (const engine of ENGINES) {

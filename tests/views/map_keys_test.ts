@@ -1,12 +1,10 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import {
-  FileSystemStore,
   type KeyTable,
   mapKeys,
   type MapKeysOptions,
   MemoryStore,
-  type Store,
   type StoreKey,
 } from "../../mod.ts";
 import { backendOf } from "../../src/stores/mod.ts";
@@ -133,13 +131,6 @@ for (const [form, [keys, options]] of Object.entries(FORMS)) {
   });
 }
 
-Deno.test("mapKeys copies the table", async () => {
-  const table: Record<string, string> = { "/a": "/b" };
-  const store = mapKeys(new MemoryStore([["/b", BYTES]]), table);
-  table["/a"] = "/c";
-  assertEquals(await store.get("/a"), BYTES);
-});
-
 const REFUSED: [unknown, MapKeysOptions, ErrorConstructor, string][] = [
   [undefined, {}, TypeError, "an object or a Map, found undefined"],
   ["/a", {}, TypeError, 'an object or a Map, found "/a"'],
@@ -204,15 +195,6 @@ Deno.test("mapKeys refuses tables with errors that name the keys", () => {
   );
 });
 
-Deno.test("mapKeys describes itself by the store below", () => {
-  assertEquals(
-    String(mapKeys(new FileSystemStore("data"), {})),
-    "mapKeys(FileSystemStore(data))",
-  );
-  const store = mapKeys(new MemoryStore(), {});
-  assertEquals(Deno.inspect(store), String(store));
-});
-
 Deno.test("mapKeys tells versions of targets, which the store below understands", async () => {
   const store = new MemoryStore([["/b", BYTES]]);
   const mapped = mapKeys(store, { "/a": "/b" });
@@ -232,13 +214,4 @@ Deno.test("mapKeys tells versions of targets, which the store below understands"
   assertEquals(await backend.readOf!(version!, "/b", range), undefined);
   await mapped.set("/a", countingBytes(5));
   assertEquals(await read(), [undefined, undefined]);
-});
-
-Deno.test("mapKeys maps the keys of a Map, as zarrita takes it", async () => {
-  const files = new Map<StoreKey, Uint8Array>([["/S2A.tif", BYTES]]);
-  const store = mapKeys(files as unknown as Store, { "/c/0": "/S2A.tif" });
-  const range = { offset: 1, length: 2 };
-  assertEquals(await store.getRange("/c/0", range), Uint8Array.of(1, 2));
-  assertEquals(await store.size("/c/0"), 9);
-  assertEquals(store.list, undefined);
 });

@@ -7,10 +7,10 @@ import {
   type Store,
 } from "../../mod.ts";
 import { listed } from "../stores/store_values.ts";
-import { encodeJson, groupMetadata } from "../support/documents.ts";
+import { encodeJson } from "../support/documents.ts";
 import { arrayInParts, smallHierarchy } from "../support/in_parts.ts";
 import { arrayMetadata } from "../support/metadata.ts";
-import { logged, observed, type Request } from "../support/observed_store.ts";
+import { logged, observed } from "../support/observed_store.ts";
 import { assertListsSame } from "../support/same_store.ts";
 
 const BYTES = Uint8Array.of(1, 2, 3, 4, 5);
@@ -49,51 +49,6 @@ Deno.test("plainView reads the document of a plain array only for the first chun
   ]);
 });
 
-Deno.test("plainView reads only the parts of a translated chunk", async () => {
-  const { stored, chunks } = await arrayInParts("a");
-  await chunks.set([0, 1], BYTES);
-  const { store, log } = logged(stored);
-  const view = plainView(store);
-  await view.get("/a/c/0/1");
-  log.length = 0;
-  await view.get("/a/c/0/1");
-  assertEquals(log, ["get /a/c/0/1.bin", "get /a/c/0/1.bin.crc"]);
-  log.length = 0;
-  await view.getRange("/a/c/0/1", { suffixLength: 2 });
-  assertEquals(log, ["get /a/c/0/1.bin.crc"]);
-});
-
-Deno.test("plainView reads no document for keys other than default chunk keys", async () => {
-  const { view, log } = await plainArray();
-  for (
-    const key of [
-      "/a/c/01",
-      "/a/c/0/1.bin",
-      "/a/c.0.1",
-      "/a/0.1",
-      "/a/cc/0",
-      "/a/c/-1",
-      "/a/c/1e3",
-      "/a/.zarray",
-      "/readme",
-    ] as const
-  ) {
-    log.length = 0;
-    await view.get(key);
-    assertEquals(log, [`get ${key}`]);
-  }
-});
-
-Deno.test("plainView reads a document once and whole, with every method", async () => {
-  const { view, log } = await plainArray();
-  const key = "/a/zarr.json";
-  await view.get(key);
-  await view.getRange(key, { offset: 0, length: 1 });
-  await (await view.stream(key))!.cancel();
-  await view.size(key);
-  assertEquals(log, new Array(4).fill(`get ${key}`));
-});
-
 Deno.test("plainView reads a document once for concurrent reads", async () => {
   const { stored } = await arrayInParts("a");
   const { store, log } = logged(stored);
@@ -107,24 +62,6 @@ Deno.test("plainView reads a document once for concurrent reads", async () => {
   ]);
   assertEquals(log.filter((request) => request === "get /a/zarr.json"), [
     "get /a/zarr.json",
-  ]);
-});
-
-Deno.test("plainView reads the document of each array, and of a group called c, once", async () => {
-  const { stored } = await arrayInParts("c/0");
-  await stored.set("/zarr.json", encodeJson(groupMetadata()));
-  await stored.set("/c/zarr.json", encodeJson(groupMetadata()));
-  const { store, log } = logged(stored);
-  const view = plainView(store);
-  for (let times = 0; times < 2; times++) {
-    for (const key of ["/c/0", "/c/c/0", "/c/0/c/0/0"] as const) {
-      await view.get(key);
-    }
-  }
-  assertEquals(log.filter((request) => request.endsWith("zarr.json")), [
-    "get /zarr.json",
-    "get /c/zarr.json",
-    "get /c/0/zarr.json",
   ]);
 });
 
@@ -174,24 +111,6 @@ Deno.test("plainView reads each array's document once for all listings", async (
     "get /zarr.json", // Absent nodes may be created later.
   ]);
   await assertListsSame(view, plain);
-});
-
-Deno.test("plainView lists a translated array once, with the signal", async () => {
-  const { stored } = await arrayInParts("a");
-  const { signal } = new AbortController();
-  for (const prefix of ["/a/", "/a/c/0/", "/", "/a"] as const) {
-    const requests: Request[] = [];
-    const store = observed(stored, (request) => requests.push(request));
-    await Array.fromAsync(plainView(store).list!(prefix, { signal }));
-    const lists = requests.filter(({ method }) => method === "list");
-    assertEquals(
-      lists.map(({ key }) => key),
-      prefix.startsWith("/a/") ? ["/a/"] : [prefix, prefix, "/a/"],
-    );
-    for (const { options } of lists) {
-      assertStrictEquals(options?.signal, signal);
-    }
-  }
 });
 
 const DOCUMENT = "/a/zarr.json";
@@ -271,36 +190,6 @@ Deno.test("plainView does not cache reads during a write or deletion of the docu
   }
 });
 
-Deno.test("plainView caches a found array although an earlier read finds nothing later", async () => {
-  const { stored } = await arrayInParts("a");
-  const document = (await stored.get(DOCUMENT))!;
-  await stored.delete(DOCUMENT);
-  const { store: waiting, open } = gated(stored, "get", "after");
-  const { store, log } = logged(waiting);
-  const view = plainView(store);
-  const early = view.get("/a/c/0/1");
-  await view.set!(DOCUMENT, document);
-  await view.get("/a/c/0/1");
-  open();
-  assertEquals(await early, undefined);
-  log.length = 0;
-  await view.get("/a/c/0/1");
-  assertEquals(log, ["get /a/c/0/1.bin", "get /a/c/0/1.bin.crc"]);
-});
-
-Deno.test("plainView keeps cached arrays when another array changes", async () => {
-  const { stored } = await arrayInParts("a");
-  const { store, log } = logged(stored);
-  const view = plainView(store);
-  await view.get("/a/c/0/1");
-  await view.set!("/b/zarr.json", V2);
-  await view.set!("/zarr.json", encodeJson(groupMetadata()));
-  await view.delete!("/b/zarr.json");
-  log.length = 0;
-  await view.get("/a/c/0/1");
-  assertEquals(log, ["get /a/c/0/1.bin", "get /a/c/0/1.bin.crc"]);
-});
-
 Deno.test("plainView does not reject a caller when another one aborts", async () => {
   const { stored, chunks } = await arrayInParts("a");
   await chunks.set([0, 1], BYTES);
@@ -316,20 +205,4 @@ Deno.test("plainView does not reject a caller when another one aborts", async ()
   assertStrictEquals(await aborted, reason);
   assertEquals(await other, BYTES);
   assertEquals(await view.get("/a/c/0/1"), BYTES);
-});
-
-Deno.test("plainView errors the stream of a document with the signal's reason", async () => {
-  const attributes = { text: "x".repeat(200_000) };
-  const { stored } = await arrayInParts("a", { attributes });
-  const controller = new AbortController();
-  const { signal } = controller;
-  const stream = await plainView(stored).stream(DOCUMENT, { signal });
-  const reader = stream!.getReader();
-  assertEquals((await reader.read()).done, false);
-  const reason = new Error("enough");
-  controller.abort(reason);
-  const rest = async () => {
-    while (!(await reader.read()).done);
-  };
-  assertStrictEquals(await assertRejects(rest), reason);
 });

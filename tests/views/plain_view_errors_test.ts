@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import {
   createArrayChunks,
   MemoryStore,
@@ -8,12 +8,7 @@ import {
   type StoreKey,
 } from "../../mod.ts";
 import { contentsOf } from "../support/bytes.ts";
-import {
-  encodeJson,
-  groupMetadata,
-  readJson,
-  utf8,
-} from "../support/documents.ts";
+import { encodeJson, readJson, utf8 } from "../support/documents.ts";
 import { arrayInParts, IN_PARTS } from "../support/in_parts.ts";
 import { arrayMetadata } from "../support/metadata.ts";
 
@@ -66,26 +61,6 @@ Deno.test("plainView refuses chunks of an array with metadata that is not unders
   }
 });
 
-Deno.test("plainView names an invalid document until it is replaced", async () => {
-  const wrong: [Uint8Array, string][] = [
-    [utf8(""), "is empty, where JSON is expected"],
-    [utf8("<html>"), 'is not JSON in UTF-8, it starts with "<html>"'],
-    [Uint8Array.of(0x22, 0xff, 0x22), "is not JSON in UTF-8"],
-  ];
-  for (const [bytes, message] of wrong) {
-    const { stored, view } = await viewOf(bytes);
-    for (const key of ["/a/zarr.json", KEY] as const) {
-      for (const use of usesOf(view, key).slice(0, 4)) {
-        const { message: found } = await assertRejects(use, MetadataError);
-        assertStringIncludes(found, message);
-        assertStringIncludes(found, "(at /a/zarr.json in MemoryStore(");
-      }
-    }
-    await stored.set("/a/zarr.json", encodeJson(arrayMetadata()));
-    assertEquals(await view.get(KEY), BYTES);
-  }
-});
-
 Deno.test("plainView refuses to write an invalid document, and keeps the stored one", async () => {
   const { stored } = await arrayInParts("a");
   const before = await contentsOf(stored);
@@ -106,28 +81,6 @@ Deno.test("plainView refuses to write an invalid document, and keeps the stored 
     );
   }
   assertEquals(await contentsOf(stored), before);
-});
-
-Deno.test("plainView treats documents other than objects as no arrays", async () => {
-  for (
-    const document of [
-      null,
-      3,
-      "array",
-      [],
-      [arrayMetadata(IN_PARTS)],
-      {},
-      groupMetadata(),
-      { ...arrayMetadata(IN_PARTS), node_type: "group" },
-      { ...arrayMetadata(IN_PARTS), zarr_format: 2 },
-    ]
-  ) {
-    const bytes = encodeJson(document);
-    const { view } = await viewOf(bytes);
-    assertEquals(await view.get("/a/zarr.json"), bytes);
-    assertEquals(await view.get(KEY), BYTES);
-    assertEquals(await Array.fromAsync(view.list("/a/c/")), [KEY]);
-  }
 });
 
 Deno.test("plainView has no value outside the grid by one, or of another rank, and refuses to change it", async () => {

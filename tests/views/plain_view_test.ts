@@ -12,7 +12,7 @@ import {
 import { serve, storeHandler } from "../stores/loopback.ts";
 import { listed } from "../stores/store_values.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
-import { encodeJson, groupMetadata, readJson } from "../support/documents.ts";
+import { readJson } from "../support/documents.ts";
 import {
   anyChunk,
   anyHierarchy,
@@ -55,31 +55,6 @@ Deno.test("plainView reads any hierarchy like a plain copy", async () => {
     ),
     { numRuns: runs(400) },
   );
-});
-
-Deno.test("plainView shows all chunks up to the last of the grid", async () => {
-  const last = 2 ** 53 - 2;
-  const { stored, chunks } = await arrayInParts("a", {
-    shape: [last + 1],
-    chunk_grid: { name: "regular", configuration: { chunk_shape: [1] } },
-  });
-  const view = plainView(stored);
-  for (const coordinate of [9, 10, 100, 255, 256, 123_456, last]) {
-    const value = Uint8Array.of(coordinate % 7, 1, 2);
-    await chunks.set([coordinate], value);
-    assertEquals(await view.get(`/a/c/${coordinate}`), value);
-    const prefix: StoreKey = `/a/c/${coordinate}`;
-    assertEquals(await Array.fromAsync(view.list(prefix)), [prefix]);
-    await chunks.delete([coordinate]);
-  }
-});
-
-Deno.test("plainView of a plain view is the same view", async () => {
-  const { stored, plain } = await smallHierarchy();
-  const view = plainView(plainView(stored));
-  for await (const key of plain.list()) {
-    await assertReadsSame(view, key, await plain.get(key));
-  }
 });
 
 Deno.test({
@@ -187,25 +162,6 @@ Deno.test("plainView does not list values that chunk keys hide", async () => {
     assertEquals(await listed(view, key), [key]);
   }
   assertEquals(await view.get("/a/c/0/0"), undefined);
-});
-
-Deno.test("plainView lists a group called c and an array in it called 0", async () => {
-  const { stored, chunks } = await arrayInParts("c/0", {
-    chunk_key_encoding: { name: "v2", configuration: { separator: "/" } },
-  });
-  await stored.set("/zarr.json", encodeJson(groupMetadata()));
-  await stored.set("/c/zarr.json", encodeJson(groupMetadata()));
-  await chunks.set([1, 0], BYTES);
-  assertEquals(await listed(stored, "/c/0/1"), ["/c/0/1/0", "/c/0/1/0.crc"]);
-  const view = plainView(stored);
-  assertEquals(await listed(view), [
-    "/c/0/c/1/0",
-    "/c/0/zarr.json",
-    "/c/zarr.json",
-    "/zarr.json",
-  ]);
-  assertEquals(await listed(view, "/c/0/1"), []);
-  assertEquals(await listed(view, "/c/0"), ["/c/0/c/1/0", "/c/0/zarr.json"]);
 });
 
 Deno.test("plainView lists an array that is created after a listing", async () => {

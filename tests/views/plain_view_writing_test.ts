@@ -21,8 +21,6 @@ import { arrayInParts } from "../support/in_parts.ts";
 import { observed } from "../support/observed_store.ts";
 import { runs } from "../support/runs.ts";
 
-const BYTES = Uint8Array.of(1, 2, 3, 4, 5);
-
 const operation = fc.record({
   do: fc.constantFrom("bytes", "stream", "delete", "read", "attributes"),
   chunk: anyChunk,
@@ -123,18 +121,6 @@ async function chunksIn(store: MemoryStore) {
   return Object.entries(await contentsOf(store))
     .filter(([key]) => !key.endsWith("/zarr.json"));
 }
-
-Deno.test("plainView stores other values unchanged, also in the folder of an array", async () => {
-  const { stored } = await arrayInParts("a");
-  const view = plainView(stored);
-  const keys: StoreKey[] = ["/a/readme", "/a/c/01", "/b/c/0", "/b/.zarray"];
-  for (const key of keys) {
-    await view.set(key, BYTES);
-    assertEquals(await stored.get(key), BYTES);
-    await view.delete(key);
-    assertEquals(await stored.get(key), undefined);
-  }
-});
 
 Deno.test("plainView cancels a stream that it cannot store", async () => {
   const { stored } = await arrayInParts("a");

@@ -1,10 +1,10 @@
 /** Chunks without a checksum that have lost bytes, in place of which zarrita itself reads zeros. */
-import { assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import * as zarr from "zarrita";
 import { DamageError, encodeShard, MemoryStore } from "../../mod.ts";
 import { registerCodecs, withZarrParts } from "../../zarrita.ts";
 import { countingBytes } from "../support/bytes.ts";
-import { encodeJson, v2Metadata } from "../support/documents.ts";
+import { encodeJson } from "../support/documents.ts";
 import { arrayMetadata } from "../support/metadata.ts";
 import { layoutOf, shardedMetadata } from "./sharded_array.ts";
 
@@ -96,20 +96,5 @@ Deno.test("zarr.get names the shard of an inner chunk with too few elements", as
   assertEquals(
     error.message,
     'Chunk [5] at "/a/c/2" decodes to 1 elements, where its shape [2] has 2',
-  );
-});
-
-Deno.test("zarr.get refuses a truncated chunk of an array of Zarr v2", async () => {
-  const metadata = v2Metadata({ shape: [4], chunks: [2] });
-  const stored = new MemoryStore([["/0", new Uint8Array(2)]]);
-  await stored.set("/1", new Uint8Array(1));
-  await stored.set("/.zarray", encodeJson(metadata));
-  const array = await zarr.open.v2(withZarrParts(stored), { kind: "array" });
-  assertEquals(await zarr.get(array, [1]), 0);
-  const error = await zarr.get(array).catch((error) => error);
-  assertInstanceOf(error, DamageError);
-  assertEquals(
-    error.message,
-    "Chunk [1] decodes to 1 elements, where its shape [2] has 2",
   );
 });

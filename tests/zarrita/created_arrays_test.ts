@@ -3,14 +3,12 @@ import * as zarr from "zarrita";
 import { MemoryStore } from "../../mod.ts";
 import { registerCodecs, setSharded, withZarrParts } from "../../zarrita.ts";
 import { encodeJson, readJson } from "../support/documents.ts";
-import { IN_PARTS } from "../support/in_parts.ts";
 import { arrayMetadata } from "../support/metadata.ts";
 import {
   numbers,
   readAnew,
   row,
   shardedMetadata,
-  shardedStore,
   sharding,
 } from "./sharded_array.ts";
 
@@ -57,24 +55,6 @@ Deno.test("withZarrParts stores the documents of zarr.create, for new and existi
       assertEquals(await readAnew(stored), numbers(12));
     }
   }
-});
-
-Deno.test("withZarrParts reads by the document last stored through it", async () => {
-  const stored = await shardedStore();
-  const store = withZarrParts(stored);
-  await store.get("/c/0");
-  const plain = arrayMetadata({
-    shape: [12],
-    chunk_grid: { name: "regular", configuration: { chunk_shape: [4] } },
-  });
-  await store.set("/zarr.json", encodeJson(plain));
-  assertEquals(await store.get("/c/0"), await stored.get("/c/0"));
-  await store.delete("/zarr.json");
-  assertEquals(await store.get("/c/0"), await stored.get("/c/0"));
-  await store.set("/zarr.json", encodeJson(shardedMetadata()));
-  assertEquals(await store.get("/c/0"), new Uint8Array([1, 2]));
-  await store.set("/zarr.json", encodeJson(shardedMetadata(IN_PARTS)));
-  assertEquals(await store.get("/c/0"), undefined);
 });
 
 Deno.test("zarr.get of a sharded array from zarr.create reads no wrong elements", async () => {

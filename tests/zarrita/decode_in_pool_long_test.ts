@@ -121,39 +121,6 @@ for (const [name, stored] of Object.entries(DECODED)) {
   });
 }
 
-/** Arrays that the calling thread decodes by itself. */
-const DECODED_HERE: Readonly<Record<string, Stored>> = {
-  "uncompressed chunks": { ...IMAGE, codecs: [BYTES] },
-  "transposed chunks with a checksum": {
-    ...IMAGE,
-    codecs: [
-      { name: "transpose", configuration: { order: [1, 0] } },
-      BYTES,
-      { name: "crc32c" },
-    ],
-  },
-  "chunks of less than 32 KiB": {
-    ...IMAGE,
-    dataType: "uint8",
-    shape: [2 * (32 * 1024 - 1)],
-    chunkShapes: [[32 * 1024 - 1]],
-  },
-};
-
-for (const [name, stored] of Object.entries(DECODED_HERE)) {
-  Deno.test(`withZarrParts with a pool: the calling thread decodes ${name}`, async () => {
-    const store = await storeArray(stored);
-    const { threads, counts } = countedPool({ threads: 1 });
-    using _ = threads;
-    const array = await openArray(store, "", inPool(threads));
-    assertSameRead(
-      await zarr.get(array),
-      await zarr.get(await openArray(store)),
-    );
-    assertEquals(counts.jobs, 0);
-  });
-}
-
 Deno.test("withZarrParts with a pool: stores keep their bytes, and reads share no elements", async () => {
   const stored = await storeArray(IMAGE);
   const map = new Map<string, Uint8Array>();
@@ -209,33 +176,6 @@ Deno.test("withZarrParts with a pool: chunks are read once, however many, and a 
   }
 });
 
-Deno.test("withZarrParts with a pool: zarr.set changes parts of chunks as without", async () => {
-  for (const stored of Object.values(DECODED)) {
-    if (stored.chunkShapes.length > 2) continue; // zarr.set does not write nested shards.
-    const { threads, counts } = countedPool({ threads: 2 });
-    using _ = threads;
-    const read = [];
-    for (const wrap of [inPool(threads), withZarrParts]) {
-      const store = await storeArray(stored);
-      const array = await openArray(store, "", wrap as (s: Store) => object);
-      const region = stored.shape.map((n) => zarr.slice(1, n - 1, 2));
-      const [value] = (await zarr.get(array)).data as unknown as Iterable<
-        never
-      >;
-      await zarr.set(array as never, region as never, value as never);
-      await zarr.set(
-        array as never,
-        stored.shape.map(() => 2) as never,
-        value as never,
-      );
-      read.push(await zarr.get(await openArray(store)));
-    }
-    assertSameRead(read[0], read[1]);
-    assertEquals(counts.done > 0, stored.dataType !== "bool");
-    assertEquals(counts.failures, []);
-  }
-});
-
 Deno.test("withZarrParts with a pool: damage is the error of zarrita, with the key", async () => {
   for (const [place, what] of [[0, "header"], [300, "length"]] as const) {
     const store = await storeArray(IMAGE);
@@ -258,26 +198,6 @@ Deno.test("withZarrParts with a pool: damage is the error of zarrita, with the k
     assertStringIncludes(errors[0]!.message, "/c/0/1");
     assertEquals(String(errors[0]!.cause), String(errors[1]!.cause));
     assertEquals(counts.failures.length, 1);
-  }
-});
-
-Deno.test("withZarrParts takes its options as a store extension, too", async () => {
-  const store = await storeArray(IMAGE);
-  const { threads, counts } = countedPool({ threads: 1 });
-  using _ = threads;
-  const expected = await zarr.get(await openArray(store));
-  const extensions = [
-    withZarrParts,
-    <S extends Store>(store: S) => withZarrParts(store),
-    <S extends Store>(store: S) => withZarrParts(store, {}),
-    <S extends Store>(store: S) => withZarrParts(store, { threads: undefined }),
-    <S extends Store>(store: S) => withZarrParts(store, { threads }),
-  ];
-  for (const [i, extension] of extensions.entries()) {
-    const extended = zarr.extendStore(store, zarr.withByteCaching, extension);
-    const array = await zarr.open(extended, { kind: "array" });
-    assertSameRead(await zarr.get(array), expected);
-    assertEquals(counts.done > 0, i === extensions.length - 1);
   }
 });
 

@@ -1,13 +1,6 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import * as zarr from "zarrita";
-import {
-  ChecksumError,
-  createArrayChunks,
-  FileSystemStore,
-  type MemoryStore,
-  type Store,
-  type StoreKey,
-} from "../../mod.ts";
+import { createArrayChunks, FileSystemStore, type Store } from "../../mod.ts";
 import { withZarrParts } from "../../zarrita.ts";
 
 /** A square of elements that all differ from their neighbours, and still take few bytes by zstd. */
@@ -85,30 +78,4 @@ export async function assertReads(
   for (const [y, x] of [[0, 0], [999, 1], [500, 499]] as const) {
     assertEquals(await zarr.get(array, [y, x]), data[y * length! + x]);
   }
-}
-
-/** Flips every bit of a value in turn; each time, reading must fail and say whose checksum is wrong. */
-export async function assertEveryBitCounts(
-  store: MemoryStore,
-  key: StoreKey,
-  array: zarr.Array<"uint8", Writable>,
-  chunkKey: string,
-): Promise<number> {
-  const original = (await store.get(key))!;
-  for (let bit = 0; bit < 8 * original.length; bit++) {
-    const damaged = original.slice();
-    damaged[bit >> 3]! ^= 1 << (bit & 7);
-    await store.set(key, damaged);
-    const error = await zarr.get(array, [0, 0]).then(
-      (value) => new Error(`Bit ${bit} of ${key} is not missed, read ${value}`),
-      (error: Error) => error,
-    );
-    const checksumError = error instanceof ChecksumError ? error : error.cause;
-    if (!(checksumError instanceof ChecksumError)) throw error;
-    assertEquals(checksumError.key, chunkKey);
-    assertStringIncludes(checksumError.message, `"${chunkKey}"`);
-    assertStringIncludes(error.message, chunkKey);
-  }
-  await store.set(key, original);
-  return 8 * original.length;
 }

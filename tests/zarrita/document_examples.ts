@@ -75,20 +75,3 @@ export const SHARDING_EXAMPLE = `{
         }
     ]
 }`;
-
-export const TIFF_KEYS = `{
-    "name": "suffix",
-    "configuration": {
-        "suffix": ".tiff"
-    }
-}`;
-
-export const ZIP_KEYS = `{
-    "name": "suffix",
-    "configuration": {
-        "suffix": ".shard.zip",
-        "base-encoding": {
-            "name": "v2"
-        }
-    }
-}`;

@@ -1,6 +1,6 @@
-import { assert, assertEquals } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import * as zarr from "zarrita";
-import { ChecksumError, FileSystemStore } from "../../mod.ts";
+import { FileSystemStore } from "../../mod.ts";
 import { registerCodecs, setSharded } from "../../zarrita.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import {
@@ -10,12 +10,7 @@ import {
   open,
   square,
 } from "./document_arrays.ts";
-import {
-  CHECKSUM_EXAMPLE,
-  SHARDING_EXAMPLE,
-  TIFF_KEYS,
-  ZIP_KEYS,
-} from "./document_examples.ts";
+import { CHECKSUM_EXAMPLE, SHARDING_EXAMPLE } from "./document_examples.ts";
 
 registerCodecs(zarr.registry);
 
@@ -67,48 +62,3 @@ Deno.test("the concat-parts document's array in shards is written and read in fi
     await assertReads(await open(store), source);
   });
 });
-
-for (
-  const [name, keys, files] of [
-    [".tiff", TIFF_KEYS, [
-      "c/0/0.tiff",
-      "c/0/1.tiff",
-      "c/1/0.tiff",
-      "c/1/1.tiff",
-    ]],
-    [".shard.zip", ZIP_KEYS, [
-      "0.0.shard.zip",
-      "0.1.shard.zip",
-      "1.0.shard.zip",
-      "1.1.shard.zip",
-    ]],
-  ] as const
-) {
-  Deno.test(`an array with the suffix document's ${name} keys is written and read in files`, async () => {
-    await inTempDir(async (folder) => {
-      const store = new FileSystemStore(folder);
-      const source = square(1000);
-      const { storage_transformers: _, ...plain } = JSON.parse(
-        CHECKSUM_EXAMPLE,
-      );
-      const document = { ...plain, chunk_key_encoding: JSON.parse(keys) };
-      await created(
-        store,
-        JSON.stringify(document),
-        (array) => zarr.set(array, null, source),
-      );
-      assertEquals(Object.keys(await chunkFiles(folder)).sort(), [...files]);
-      await assertReads(await open(store), source);
-
-      const damaged = await Deno.readFile(`${folder}/${files[1]}`);
-      damaged[9]! ^= 1;
-      await Deno.writeFile(`${folder}/${files[1]}`, damaged);
-      const error = await zarr.get(await open(store)).then(
-        () => new Error("A flipped bit is not missed"),
-        (error: Error) => error,
-      );
-      assert(error.cause instanceof ChecksumError, String(error));
-      assertEquals(error.cause.key, `/${files[1]}`);
-    });
-  });
-}

@@ -1,17 +1,13 @@
 import { assert, assertEquals, assertInstanceOf } from "@std/assert";
-import { FileSystemStore as ZarritaFiles } from "@zarrita/storage";
 import * as zarr from "zarrita";
 import {
   ChecksumError,
   encodeShard,
-  FileSystemStore,
-  HttpStore,
   MemoryStore,
   type Store,
 } from "../../mod.ts";
 import { registerCodecs, setSharded, withZarrParts } from "../../zarrita.ts";
 import { type Loopback, serve, storeHandler } from "../stores/loopback.ts";
-import { inTempDir } from "../stores/temp_dir.ts";
 import { countingBytes } from "../support/bytes.ts";
 import {
   encodeJson,
@@ -19,7 +15,7 @@ import {
   readJson,
   v2Metadata,
 } from "../support/documents.ts";
-import { copyInto, IN_PARTS } from "../support/in_parts.ts";
+import { IN_PARTS } from "../support/in_parts.ts";
 import { arrayMetadata } from "../support/metadata.ts";
 import {
   layoutOf,
@@ -99,10 +95,6 @@ Deno.test("zarr.extendStore accepts withZarrParts before and after zarrita's ext
   await assertReads(map as unknown as zarr.AsyncReadable);
 });
 
-Deno.test("zarr.extendStore accepts withZarrParts before and after zarrita's extensions, over HttpStore", async () => {
-  await served(await hierarchy(), ({ url }) => assertReads(new HttpStore(url)));
-});
-
 Deno.test({
   name:
     "zarr.extendStore takes withZarrParts before and after zarrita's own extensions, of zarrita's FetchStore",
@@ -113,14 +105,6 @@ Deno.test({
       await hierarchy(),
       ({ url }) => assertReads(new zarr.FetchStore(url)),
     ),
-});
-
-Deno.test("zarr.extendStore accepts withZarrParts before and after zarrita's extensions, over both file system stores", async () => {
-  await inTempDir(async (folder) => {
-    await copyInto(new FileSystemStore(folder), await hierarchy());
-    await assertReads(new FileSystemStore(folder));
-    await assertReads(new ZarritaFiles(folder));
-  });
 });
 
 Deno.test("zarr.withConsolidatedMetadata over withZarrParts lists the nodes, and setSharded and zarr.set write their arrays", async () => {
@@ -222,21 +206,6 @@ for (const [name, codecs] of Object.entries(CODECS)) {
     });
   }
 }
-
-Deno.test("zarr.open returns an instance of zarrita's Array, with its members", async () => {
-  const { stored } = await garbage(CODECS.zstd, "in shards");
-  const root = zarr.root(withZarrParts(stored)).resolve("a");
-  const array = await zarr.open(root, { kind: "array" });
-  assert(array instanceof zarr.Array);
-  assertEquals(array.shape, [12]);
-  assertEquals(array.chunks, [2]);
-  assertEquals(array.dtype, "uint8");
-  assertEquals(array.path, "/a");
-  assertEquals(array.attrs, undefined as never);
-  assert(array.is("uint8"));
-  assertEquals(array.resolve("c/0").path, "/a/c/0");
-  assertEquals((await array.getChunk([0])).data, new Uint8Array(2));
-});
 
 Deno.test("withZarrParts adds no keys to the errors of arrays of Zarr v2", async () => {
   const stored = new MemoryStore();

@@ -264,25 +264,6 @@ Deno.test("getSharded refuses wrong selections, arrays and options", async () =>
   });
 });
 
-Deno.test("getSharded reads nothing if its signal is already aborted", async () => {
-  await withArray(async ({ threads, counts, store }) => {
-    const log: string[] = [];
-    const array = await openArray(observed(store, ({ key }) => {
-      log.push(key);
-    }));
-    log.length = 0;
-    const reason = new Error("Enough");
-    const signal = AbortSignal.abort(reason);
-    const error = await getSharded(zarr, array as never, null, {
-      threads,
-      signal,
-    }).catch((error) => error);
-    assertEquals(error, reason);
-    assertEquals(log, []);
-    assertEquals(counts.jobs, 0);
-  });
-});
-
 Deno.test("getSharded rejects at once if its signal aborts while the store hangs", async () => {
   await withArray(async ({ threads, store }) => {
     const controller = new AbortController();
@@ -357,21 +338,6 @@ Deno.test("getSharded throws the error of its store, and asks it no more", async
       }).catch((error) => error);
       assertEquals(error, failure);
       assert(after < 10, `${after} requests`);
-    }
-  });
-});
-
-Deno.test("getSharded throws what onProgress throws", async () => {
-  await withArray(async ({ threads, array }) => {
-    const failure = new Error("No room for the bar");
-    for (const option of [threads, 0]) {
-      const error = await getSharded(zarr, array as never, null, {
-        threads: option,
-        onProgress: ({ done }) => {
-          if (done === 9) throw failure;
-        },
-      }).catch((error) => error);
-      assertEquals(error, failure);
     }
   });
 });

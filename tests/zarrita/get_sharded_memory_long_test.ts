@@ -1,15 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import * as zarr from "zarrita";
-import {
-  crc32c,
-  FileSystemStore,
-  type MemoryStore,
-  type Store,
-  type StoreKey,
-} from "../../mod.ts";
+import type { MemoryStore, Store, StoreKey } from "../../mod.ts";
 import { LEAST_BYTES } from "../../src/zarrita/get_sharded.ts";
-import { getSharded, type ThreadPool } from "../../zarrita.ts";
-import { inTempDir } from "../stores/temp_dir.ts";
+import { getSharded } from "../../zarrita.ts";
 import { countedPool, withPool } from "../threads/counted_pool.ts";
 import {
   assertSameRead,
@@ -104,47 +97,6 @@ Deno.test("getSharded neither changes nor takes memory that belongs to the store
   }
 });
 
-Deno.test("getSharded reads inner chunks that lie at the same place", async () => {
-  const stored: Stored = {
-    shape: [8, 4],
-    dataType: "uint32",
-    chunkShapes: [[8, 4], [2, 4]],
-    codecs: [named("bytes", { endian: "big" })],
-  };
-  const memory = await storeArray(stored);
-  const shard = (await memory.get("/c/0/0"))!.slice();
-  // The index has 16 bytes for each of 4 inner chunks, and a checksum.
-  const index = shard.subarray(-4 * 16 - 4, -4);
-  for (const entry of [1, 2]) index.copyWithin(16 * entry, 0, 16);
-  const checksum = new DataView(shard.buffer, shard.length - 4);
-  checksum.setUint32(0, crc32c(index), true);
-  await memory.set("/c/0/0", shard);
-  await withPool(
-    countedPool({ threads: 2 }),
-    ({ threads, counts }) =>
-      inTempDir(async (folder) => {
-        const files = new FileSystemStore(folder);
-        for await (const key of memory.list()) {
-          await files.set(key, (await memory.get(key))!);
-        }
-        for (const store of [memory, files]) {
-          const array = await openArray(store);
-          const { data } = await zarr.get(array as never) as {
-            data: Uint32Array;
-          };
-          assertEquals(data.subarray(0, 8), data.subarray(8, 16));
-          for (const shared of [true, false]) {
-            assertSameRead(
-              await getSharded(zarr, array as never, null, { threads, shared }),
-              await zarr.get(array as never),
-            );
-          }
-        }
-        assertEquals([counts.done, counts.failures], [16, []]);
-      }),
-  );
-});
-
 const SMALL: Stored = {
   shape: [64, 8],
   dataType: "int32",
@@ -230,38 +182,4 @@ Deno.test("getSharded has no more chunks in memory than its option says", async 
       }
     }
   }
-});
-
-Deno.test("getSharded leaves small reads and raw chunks to the calling thread", async () => {
-  const raw = await storeArray({ ...SMALL, codecs: [BYTES] });
-  const checked = await storeArray({
-    ...SMALL,
-    codecs: [
-      named("transpose", { order: [1, 0] }),
-      BYTES,
-      named("crc32c"),
-    ],
-  });
-  const encoded = await storeArray(SMALL);
-  const { toUse } = LEAST_BYTES;
-  await withPool(countedPool({ threads: 2 }), async ({ threads, counts }) => {
-    const read = async (store: Store, selection: unknown, pool: ThreadPool) => {
-      const array = await openArray(store);
-      assertSameRead(
-        await getSharded(zarr, array as never, selection as never, {
-          threads: pool,
-        }),
-        await zarr.get(array as never, selection as never),
-      );
-      return counts.jobs;
-    };
-    assertEquals(await read(raw, null, threads), 0);
-    assertEquals(await read(checked, null, threads), 0);
-    const bytes = SMALL_CHUNKS * 4 * 8;
-    LEAST_BYTES.toUse = bytes + 1;
-    assertEquals(await read(encoded, null, threads), 0);
-    LEAST_BYTES.toUse = bytes;
-    assertEquals(await read(encoded, null, threads), SMALL_CHUNKS);
-    LEAST_BYTES.toUse = toUse;
-  });
 });

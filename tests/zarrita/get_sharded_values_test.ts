@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import * as zarr from "zarrita";
 import {
   encodeShard,
@@ -209,66 +209,6 @@ const STORED: Stored = {
   chunkShapes: [[4, 4], [2, 2]],
   codecs: [BYTES, GZIP],
 };
-
-/** The elements of a read with the sign of zeros, but not the bits of NaN, which computed floats have at random. */
-function shown(read: unknown): string[] {
-  const { data } = read as { data: ArrayLike<number | bigint> };
-  return Array.from(
-    data,
-    (element) => Object.is(element, -0) ? "-0" : String(element),
-  );
-}
-
-Deno.test("getSharded gives threads the numbers of codecs that zarrita has", async () => {
-  const store = await storeArray(STORED);
-  const plain = new TextDecoder().decode(documentOf(STORED));
-  const scaled = (scale: string) =>
-    utf8(plain.replace(
-      `{"name":"bytes","configuration":{"endian":"little"}},{"name":"gzip"`,
-      `{"name":"scale_offset","configuration":{"scale":${scale},"offset":0}},$&`,
-    ));
-  const asFloats = (codec: string) =>
-    utf8(
-      plain.replace('"int64"', '"float64"').replace(
-        `{"name":"bytes","configuration":{"endian":"little"}},{"name":"gzip"`,
-        `${codec},$&`,
-      ),
-    );
-  const documents = [
-    scaled("1"),
-    asFloats(
-      `{"name":"scale_offset","configuration":{"scale":9007199254740993,"offset":0}}`,
-    ),
-    asFloats(
-      `{"name":"scale_offset","configuration":{"scale":1e400,"offset":-0.0}}`,
-    ),
-    asFloats(
-      `{"name":"scale_offset","configuration":{"scale":12345678901234567890,"offset":0}}`,
-    ),
-    asFloats(
-      `{"name":"scale_offset","configuration":{"scale":-1e400,"offset":-0.0}}`,
-    ),
-  ];
-  const texts = new Set(documents.map((it) => new TextDecoder().decode(it)));
-  assertEquals(texts.size, documents.length);
-  assert(!texts.has(plain));
-  const { threads, counts } = countedPool({ threads: 1 });
-  try {
-    for (const document of documents) {
-      await store.set("/zarr.json", document);
-      const array = await openArray(store);
-      const found = await getSharded(zarr, array as never, null, {
-        threads,
-        shared: false,
-      });
-      assertEquals(shown(found), shown(await zarr.get(array as never)));
-    }
-    assertEquals(counts.failures, []);
-    assertEquals(counts.jobs, documents.length * 6);
-  } finally {
-    threads[Symbol.dispose]();
-  }
-});
 
 Deno.test("getSharded reads by the getChunk of an array extension", async () => {
   const store = await storeArray(STORED);

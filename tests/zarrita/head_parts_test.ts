@@ -7,7 +7,6 @@ import {
   encodeShard,
   MemoryStore,
   readShardIndex,
-  type StoreKey,
 } from "../../mod.ts";
 import { registerCodecs, setSharded } from "../../zarrita.ts";
 import { contentsOf } from "../support/bytes.ts";
@@ -143,27 +142,3 @@ for (const [name, [transformers, size]] of Object.entries(HEADS)) {
     }
   });
 }
-
-Deno.test("setSharded and zarr.set keep a header after an index at the start", async () => {
-  const transformers = [concatParts(INDEX, HEADER, BODY)];
-  const array = await arrayWith(transformers, "start");
-  const { stored } = array;
-  const opened = await openIn(stored, "a");
-  const data = new Uint8Array(numbers(12));
-  await setSharded(zarr, opened, null, data);
-  const key: StoreKey = "/a/c/0.header";
-  assertEquals(await stored.get(key), new Uint8Array(4));
-  const header = new Uint8Array([6, 7, 8, 9]);
-  await stored.set(key, header);
-  const changes = [
-    () => zarr.set(opened, [0], 1),
-    () => setSharded(zarr, opened, [3], 4, { alignment: 8 }),
-    () => setSharded(zarr, opened, null, data),
-  ];
-  for (const change of changes) {
-    await change();
-    await assertStartsAfter(40, array);
-    assertEquals(await stored.get(key), header);
-    assertEquals(await elements(stored), numbers(12));
-  }
-});

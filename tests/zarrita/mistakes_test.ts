@@ -1,12 +1,6 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { inspect } from "node:util";
 import * as zarr from "zarrita";
-import {
-  HttpStore,
-  MemoryStore,
-  MetadataError,
-  openArrayChunks,
-} from "../../mod.ts";
+import { MemoryStore, MetadataError, openArrayChunks } from "../../mod.ts";
 import { registerCodecs, setSharded, withZarrParts } from "../../zarrita.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { encodeJson, readJson, utf8 } from "../support/documents.ts";
@@ -33,23 +27,6 @@ Deno.test("withZarrParts advises which store to construct", () => {
       `Expected a store, an object with a "get" method, found ${found}`,
     );
   }
-});
-
-Deno.test("withZarrParts prints the store below", () => {
-  const below = new HttpStore("https://example.org/x?token=secret");
-  const expected = "withZarrParts(HttpStore(https://example.org/x?…))";
-  for (
-    const store of [
-      withZarrParts(below),
-      withZarrParts(Object.freeze(below)),
-      zarr.extendStore(below, withZarrParts),
-    ]
-  ) {
-    assertEquals(String(store), expected);
-    assertEquals(Deno.inspect(store), expected);
-    assertEquals(inspect(store), expected);
-  }
-  assertEquals(String(withZarrParts(new Map())), "withZarrParts(Map(0))");
 });
 
 Deno.test("setSharded names the missing argument", async () => {

@@ -1,9 +1,7 @@
 import {
-  ArrayChunks,
   type ArrayMetadata,
   encodeShardIndex,
   type ShardIndex,
-  type Store,
 } from "../../mod.ts";
 import { concatParts } from "../support/metadata.ts";
 import { layoutOf, shardedMetadata } from "./sharded_array.ts";
@@ -47,14 +45,4 @@ export function shardOf(metadata: ArrayMetadata, pieces: Pieces): Uint8Array {
   return isAtStart
     ? Uint8Array.of(...indexBytes, ...body.slice(36))
     : Uint8Array.of(...body, ...indexBytes);
-}
-
-/** Stores a shard by the store alone, as another program does. */
-export async function storeShard(
-  store: Store,
-  metadata: ArrayMetadata,
-  shard: Uint8Array,
-): Promise<void> {
-  const chunks = new ArrayChunks(store, "", metadata);
-  await chunks.set([0], shard, { otherBytes: "replace" });
 }

@@ -5,7 +5,6 @@ import { createArrayChunks, MemoryStore } from "../../mod.ts";
 import { registerCodecs, setSharded } from "../../zarrita.ts";
 import { scheduledStore } from "../shards/scheduled_store.ts";
 import { concatParts } from "../support/metadata.ts";
-import { stepped } from "../support/stepped_store.ts";
 import { openIn, readAnew, shardedMetadata } from "./sharded_array.ts";
 
 registerCodecs(zarr.registry);
@@ -117,60 +116,3 @@ for (const [way, members] of Object.entries(WAYS)) {
     );
   });
 }
-
-Deno.test("zarr.get reads what was written through the same store, for any change of the shard's layout", async () => {
-  for (const members of Object.values(WAYS)) {
-    const stored = new MemoryStore();
-    await createArrayChunks(stored, "", shardedMetadata(members));
-    const array = await openIn(stored);
-    assertEquals(await zarr.get(array, [0]), 0); // Its shard is absent.
-    for (const [i, length] of [9, 0, 30, 1].entries()) {
-      // Of zeros, so that inner chunks may move.
-      const prefix = new Uint8Array(length);
-      await setSharded(zarr, array, [zarr.slice(0, 2)], i + 1, { prefix });
-      assertEquals(await zarr.get(array, [0]), i + 1);
-      await zarr.set(array, [zarr.slice(2, 4)], i + 50);
-      const { data } = await zarr.get(array, [zarr.slice(0, 4)]);
-      assertEquals([...data], [i + 1, i + 1, i + 50, i + 50]);
-    }
-    const { store } = array;
-    await (store as unknown as MemoryStore).delete("/c/0");
-    const { data } = await zarr.get(array, [zarr.slice(0, 4)]);
-    assertEquals([...data], [0, 0, 53, 53]);
-    await (store as unknown as MemoryStore).delete("/c/1");
-    const left: string[] = [];
-    for await (const key of stored.list()) left.push(key);
-    assertEquals(left, ["/zarr.json"]);
-    assertEquals(await zarr.get(array, [3]), 0);
-  }
-});
-
-Deno.test("zarr.get that is aborted rejects before a concurrent write of the shard has finished", async () => {
-  const stored = new MemoryStore();
-  await createArrayChunks(stored, "", shardedMetadata());
-  let free = () => {};
-  const isFree = new Promise<void>((resolve) => free = resolve);
-  let began = () => {};
-  const hasBegun = new Promise<void>((resolve) => began = resolve);
-  const store = stepped(stored, (step, isDone) => {
-    if (!step.startsWith("set") || isDone) return;
-    began();
-    return isFree;
-  });
-  const array = await openIn(store);
-  const writing = setSharded(zarr, array, null, 1);
-  await hasBegun;
-  const controller = new AbortController();
-  const { signal } = controller;
-  const reading = zarr.get(array, [0], { signal })
-    .then(() => "read", (error) => error);
-  const reason = new Error("Enough");
-  controller.abort(reason);
-  const later = new Promise((resolve) => setTimeout(resolve, 0, "waits"));
-  const outcome = await Promise.race([reading, later]);
-  await later; // No timer may stay.
-  free();
-  await writing;
-  await reading;
-  assertEquals(outcome, reason);
-});

@@ -118,13 +118,6 @@ Deno.test("zarr.get of shards in shards reads each index once", async () => {
   assertEquals(chunkRequests(log), ["getRange /c/0"]);
 });
 
-Deno.test("zarr.get reads whole shards from a store without getRange", async () => {
-  const { store, log } = logged(await shardedStore(), ["get"]);
-  const array = await openIn(store);
-  assertEquals([...(await zarr.get(array)).data], numbers(12));
-  assert(log.every((request) => request.startsWith("get /")));
-});
-
 Deno.test("zarr.get that is aborted rejects at once, and another reader of the same index continues", async () => {
   const stored = await shardedStore();
   let free = () => {};

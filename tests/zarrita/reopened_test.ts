@@ -82,19 +82,6 @@ Deno.test("withZarrParts reads the present shards of an array that is opened aga
   }
 });
 
-Deno.test("setSharded keeps elements that others wrote into partly changed inner chunks", async () => {
-  const stored = new MemoryStore();
-  await createArrayChunks(stored, "", shardedMetadata());
-  const array = await openIn(stored);
-  await setSharded(zarr, array, [zarr.slice(2, 4)], row(3, 4));
-  await zarr.get(array);
-  const others = await openIn(stored);
-  await setSharded(zarr, others, [zarr.slice(0, 2)], row(1, 2));
-  await setSharded(zarr, array, [3], 9);
-  const { data } = await zarr.get(await openIn(stored), [zarr.slice(4)]);
-  assertEquals(Array.from(data), [1, 2, 3, 9]);
-});
-
 Deno.test("withZarrParts forgets an array that was replaced by a group or deleted", async () => {
   const stored = new MemoryStore();
   const store = withZarrParts(stored);
@@ -108,49 +95,5 @@ Deno.test("withZarrParts forgets an array that was replaced by a group or delete
     assertEquals(await store.get("/c/0"), Uint8Array.of(7));
     await stored.delete("/zarr.json");
     await stored.delete("/c/0");
-  }
-});
-
-Deno.test("withZarrParts is not affected by changes of a returned document", async () => {
-  const stored = new MemoryStore();
-  await createArrayChunks(stored, "", arrayMetadata());
-  const store = withZarrParts(stored);
-  (await store.get("/zarr.json"))!.fill(0);
-  assertEquals(await store.get("/c/0/0"), undefined);
-});
-
-Deno.test("zarr.set writes chunks of one length, for repeated writes from any memory", async () => {
-  for (
-    const codecs of [["bytes"], ["bytes", "crc32c"], ["packbits", "crc32c"]]
-  ) {
-    for (const isSharded of [false, true]) {
-      const stored = new MemoryStore();
-      await createArrayChunks(
-        stored,
-        "",
-        arrayMetadata({
-          shape: [4],
-          chunk_grid: { name: "regular", configuration: { chunk_shape: [4] } },
-          codecs: isSharded ? [sharding({ codecs, inner: [4] })] : codecs,
-        }),
-      );
-      const inWider = (bytes: Uint8Array | undefined) => {
-        if (bytes === undefined) return undefined;
-        const around = new Uint8Array(bytes.length + 20).fill(255);
-        around.set(bytes, 8);
-        return around.subarray(8, 8 + bytes.length);
-      };
-      const array = await openIn({
-        ...{ get: async (key) => inWider(await stored.get(key)) },
-        set: (key, value) => stored.set(key, value),
-      });
-      const sizes = new Set<number | undefined>();
-      for (let i = 0; i < 4; i++) {
-        await zarr.set(array, [i], i + 1);
-        sizes.add(await stored.size("/c/0"));
-      }
-      assertEquals(sizes.size, 1, JSON.stringify(codecs));
-      assertEquals((await zarr.get(array)).data, Uint8Array.of(1, 2, 3, 4));
-    }
   }
 });

@@ -152,31 +152,3 @@ Deno.test("setSharded stores no shard that is still encoded when it rejects", as
   for (let i = 0; i < 5; i++) await new Promise((next) => setTimeout(next));
   assertEquals(await readAnew(stored), numbers(12));
 });
-
-Deno.test("setSharded rejects only for the concurrent calls on a shard that fails", async () => {
-  const stored = await shardedStore();
-  let isGone = false;
-  const store = observed(stored, ({ method, key }) => {
-    if (isGone && method === "set" && key === "/c/1") throw LOST;
-  });
-  const array = await openIn(store);
-  isGone = true;
-  const outcomes = await Promise.allSettled([
-    setSharded(zarr, array, [zarr.slice(0, 2)], 50),
-    setSharded(zarr, array, [zarr.slice(4, 6)], 51),
-    setSharded(zarr, array, [zarr.slice(6, 8)], 52),
-    setSharded(zarr, array, [zarr.slice(2, 4)], 53),
-  ]);
-  assertEquals(
-    outcomes.map((outcome) =>
-      outcome.status === "fulfilled" ? "" : outcome.reason
-    ),
-    ["", LOST, LOST, ""],
-  );
-  const changes = { 0: 50, 1: 50, 2: 53, 3: 53 };
-  assertEquals(await readAnew(stored), numbers(12, changes));
-  isGone = false;
-  await setSharded(zarr, array, [zarr.slice(4, 6)], 51);
-  const also = { ...changes, 4: 51, 5: 51 };
-  assertEquals(await readAnew(stored), numbers(12, also));
-});

@@ -51,24 +51,6 @@ Deno.test("setSharded reads and stores a partly covered shard once", async () =>
   assertEquals(await readAnew(stored), numbers(12, { 2: 9, 3: 9 }));
 });
 
-Deno.test("setSharded makes shards at the edge of the array after a look at their absent index", async () => {
-  const stored = new MemoryStore();
-  // The last shard has one inner chunk in the array.
-  const metadata = shardedMetadata({ shape: [10] });
-  await stored.set("/zarr.json", encodeJson(metadata));
-  const { store, log } = logged(stored);
-  const array = await openIn(store);
-  log.length = 0;
-  await setSharded(zarr, array, null, row(...numbers(10)));
-  assertEquals(
-    chunkRequests(log).sort(),
-    ["getRange", "set"].flatMap((method) =>
-      ["/c/0", "/c/1", "/c/2"].map((key) => `${method} ${key}`)
-    ),
-  );
-  assertEquals(await readAnew(stored), numbers(10));
-});
-
 Deno.test("setSharded applies the given prefix and alignment to new and existing shards", async () => {
   const stored = await shardedStore(shardedMetadata(), { prefix: HEADER });
   await stored.delete("/c/2");
@@ -86,26 +68,6 @@ Deno.test("setSharded applies the given prefix and alignment to new and existing
     "/c/1": [1, 2, 3, 4, 5, 0, 0, 0, 5, 5],
     "/c/2": [1, 2, 3, 4, 5, 0, 0, 0, 5, 5],
   });
-});
-
-Deno.test("setSharded rejects a prefix if the index is at the start, and stores nothing", async () => {
-  const metadata = shardedMetadata({}, { location: "start" });
-  const stored = await shardedStore(metadata);
-  const { store, log } = logged(stored);
-  const array = await openIn(store);
-  for (const selection of [null, [zarr.slice(0, 2)]]) {
-    await assertRejects(
-      () => setSharded(zarr, array, selection, 5, { prefix: HEADER }),
-      RangeError,
-      "A prefix of 3 bytes",
-    );
-  }
-  await assertRejects(
-    () => setSharded(zarr, array, null, 5, { alignment: 0 }),
-    RangeError,
-    "alignment",
-  );
-  assertEquals(log.filter((request) => request.startsWith("set")), []);
 });
 
 Deno.test("setSharded describes why it cannot write an array", async () => {

@@ -194,27 +194,6 @@ Deno.test("setSharded writes the container of each shard around its inner chunks
   assertEquals((await zarr.get(array, null)).data, DATA);
 });
 
-Deno.test("setSharded replaces the container of a shard that is changed in part", async () => {
-  const { array, write, file } = await created({
-    parts: [{ key_suffix: "" }, INDEX],
-  });
-  await write(null, DATA, { container: containerOf });
-  const container = { tail: () => Uint8Array.of(42) };
-  await write([zarr.slice(5, 6)], Uint8Array.of(77), { container });
-  assertEquals(await file(1), [5, 77, 7, 8, 42]);
-  assertEquals(await file(0), [100, 0, 200, 1, 2, 201, 3, 4, 101, 0]);
-  const { data } = await zarr.get(array, [zarr.slice(4, 8)]);
-  assertEquals(data, Uint8Array.of(5, 77, 7, 8));
-});
-
-Deno.test("setSharded puts the index after the container in shards of one object", async () => {
-  const { array, write, file } = await created();
-  await write(null, DATA, { container: containerOf([7]) });
-  const shard = (await file(0))!;
-  assertEquals(shard.slice(0, -36), [100, 7, 200, 1, 2, 201, 3, 4, 101, 7]);
-  assertEquals((await zarr.get(array, null)).data, DATA);
-});
-
 Deno.test("setSharded writes a container whose head fills the head parts, and refuses others", async () => {
   for (const size of [1, 2, 3]) {
     const parts = [{ key_suffix: ".head", size }, { key_suffix: "" }, INDEX];

@@ -8,15 +8,8 @@ import * as zarr from "zarrita";
 import { MemoryStore, type Store, type StoreKey } from "../../mod.ts";
 import { registerCodecs, withZarrParts } from "../../zarrita.ts";
 import { countingBytes } from "../support/bytes.ts";
-import { encodeJson } from "../support/documents.ts";
 import { observed } from "../support/observed_store.ts";
-import {
-  numbers,
-  readAnew,
-  row,
-  shardedMetadata,
-  shardedStore,
-} from "./sharded_array.ts";
+import { numbers, readAnew, shardedStore } from "./sharded_array.ts";
 
 registerCodecs(zarr.registry);
 
@@ -87,34 +80,6 @@ Deno.test("withZarrParts forwards other members of a store, also with private me
   assertEquals(store.reads, 0);
 });
 
-Deno.test("withZarrParts accepts frozen stores", async () => {
-  const stored = await shardedStore();
-  const store: Store = Object.freeze({
-    ...observed(stored, () => {}, ["get", "getRange"]),
-    name: "frozen",
-  });
-  const wrapped = withZarrParts(store);
-  const array = await zarr.open(wrapped, { kind: "array" });
-  assertEquals(
-    Array.from((await zarr.get(array)).data as Uint8Array),
-    numbers(12),
-  );
-});
-
-Deno.test("withZarrParts of a Map reads, sets and deletes in it", async () => {
-  const map = new Map<string, Uint8Array>();
-  map.set("/zarr.json", encodeJson(shardedMetadata()));
-  const store = withZarrParts(map);
-  const array = await zarr.open(store, { kind: "array" });
-  await zarr.set(array, null, row(...numbers(12)));
-  assertEquals([...map.keys()], ["/zarr.json", "/c/0", "/c/1", "/c/2"]);
-  assertEquals(await store.size("/c/5"), 2);
-  assertEquals(await store.size("/nothing"), undefined);
-  for (let i = 0; i < 6; i++) await store.delete(`/c/${i}`);
-  assertEquals([...map.keys()], ["/zarr.json"]);
-  assert(!("list" in store));
-});
-
 Deno.test("withZarrParts of a read-only store can be read, and zarr.set rejects", async () => {
   const stored = await shardedStore();
   const below = observed(stored, () => {}, ["get", "getRange", "size"]);
@@ -128,20 +93,6 @@ Deno.test("withZarrParts of a read-only store can be read, and zarr.set rejects"
     TypeError,
   );
   assertEquals(await readAnew(stored), numbers(12));
-});
-
-Deno.test("withZarrParts of its own result shows the same", async () => {
-  const stored = await shardedStore();
-  const twice = withZarrParts(withZarrParts(stored));
-  const array = await zarr.open(twice, { kind: "array" });
-  assertEquals(array.chunks, [2]);
-  await zarr.set(array as never, [zarr.slice(1, 5)], 9 as never);
-  const expected = numbers(12, { 1: 9, 2: 9, 3: 9, 4: 9 });
-  assertEquals(
-    Array.from((await zarr.get(array)).data as Uint8Array),
-    expected,
-  );
-  assertEquals(await readAnew(stored), expected);
 });
 
 Deno.test("withZarrParts keeps the array extensions of a store, before its own", async () => {
@@ -159,13 +110,4 @@ Deno.test("withZarrParts keeps the array extensions of a store, before its own",
   const array = await zarr.open(store, { kind: "array" });
   assertEquals(calls, ["/"]);
   assertEquals(array.chunks, [2]);
-});
-
-Deno.test("withZarrParts makes independent wrappers, which read each other's writes", async () => {
-  const stored = await shardedStore();
-  const [one, other] = [withZarrParts(stored), withZarrParts(stored)];
-  await one.set("/c/0", new Uint8Array([70, 70]));
-  assertEquals(await other.get("/c/0"), new Uint8Array([70, 70]));
-  await other.set("/c/5", new Uint8Array([80, 80]));
-  assertEquals(await one.get("/c/5"), new Uint8Array([80, 80]));
 });
