@@ -1,7 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import {
   type ArrayMetadata,
-  arrayMetadata as compose,
   createArrayChunks,
   MemoryStore,
   MetadataError,
@@ -218,34 +217,6 @@ Deno.test("createArrayChunks refuses data types that no client knows, and names 
   await assertRefused(metadata, "/data_type", 'Missing member "data_type"');
 });
 
-Deno.test("createArrayChunks leaves data types alone that belong to somebody", async () => {
-  const kept = [
-    ...["r8", "r128", "bfloat16", "int2", "uint4", "float4_e2m1fn"],
-    ...["float8_e5m2fnuz", "complex_float32", "numpy.void", "binary"],
-    "https://example.org/types/polygon",
-    { name: "numpy.datetime64", configuration: { unit: "s" } },
-    { name: "polygon" },
-    { name: "uint9", configuration: { of: "somebody" } },
-  ];
-  for (const data_type of kept) {
-    const metadata = arrayMetadata({ data_type, codecs: ["own"] });
-    assertEquals((await written(metadata)).data_type, data_type);
-  }
-  for (const name of ["uint8", "bfloat16", "r8"]) {
-    for (const data_type of [{ name }, { name, configuration: {} }]) {
-      const metadata = arrayMetadata({ data_type });
-      assertEquals((await written(metadata)).data_type, name);
-    }
-  }
-  const composed = compose({
-    shape: [4],
-    chunkShape: [2],
-    dataType: { name: "polygon" },
-    fillValue: 0,
-  });
-  assertEquals((await written(composed)).data_type, { name: "polygon" });
-});
-
 Deno.test("createArrayChunks writes out the codecs, also of inner chunks", async () => {
   const cases: [dataType: string, given: unknown[], expected: unknown[]][] = [
     ["int16", [{ name: "bytes", configuration: {} }], [LITTLE]],
@@ -380,18 +351,6 @@ Deno.test("createArrayChunks refuses codecs that no client can use, some of whic
       );
     }
   }
-});
-
-Deno.test("createArrayChunks refuses a shard whose index no number counts", async () => {
-  const chunk_grid = {
-    name: "regular",
-    configuration: { chunk_shape: [2 ** 52, 2 ** 52] },
-  };
-  await assertRefused(
-    arrayMetadata({ chunk_grid, codecs: [sharding()] }),
-    "/codecs/0/configuration/chunk_shape",
-    "an index of no more than 2^53−1 bytes",
-  );
 });
 
 Deno.test("createArrayChunks refuses a part .index that cannot hold the index, and no other division", async () => {

@@ -9,9 +9,7 @@ import {
   type Store,
 } from "../../mod.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
-import { startProgram } from "../support/deno_program.ts";
 import { arrayMetadata } from "../support/metadata.ts";
-import type { Creation } from "./create_arrays.ts";
 
 /** The metadata of an array that tells who created it. */
 function metadataOf(creator: number): ArrayMetadata {
@@ -73,40 +71,5 @@ Deno.test("createArrayChunks creates one array of several at once", async () => 
       const names = await Array.fromAsync(files, ({ name }) => name);
       assertEquals(names, ["zarr.json"]);
     }
-  });
-});
-
-Deno.test("createArrayChunks creates one array of several at once in several processes", async () => {
-  await inTempDir(async (folder) => {
-    const count = 40;
-    const programs = [0, 1, 2].map((creator) => {
-      const metadata = metadataOf(creator);
-      const creation: Creation = { folder, metadata, count };
-      const url = import.meta.resolve("./create_arrays.ts");
-      const { stdin, stdout, status } = startProgram(url, creation);
-      const output = stdout.pipeThrough(new TextDecoderStream()).getReader();
-      return { output, input: stdin.getWriter(), status };
-    });
-    for (const { output } of programs) {
-      assertEquals((await output.read()).value, "ready\n");
-    }
-    await Promise.all(programs.map(async ({ input }) => {
-      await input.write(new Uint8Array(1));
-      await input.close();
-    }));
-    const store = new FileSystemStore(folder);
-    const created: number[] = [];
-    for (const [creator, { output, status }] of programs.entries()) {
-      const { value } = await output.read();
-      await output.cancel();
-      assertEquals((await status).code, 0);
-      for (const i of JSON.parse(value!)) {
-        const { metadata } = await openArrayChunks(store, `a/${i}`);
-        assertEquals(metadata.attributes, { creator });
-        created.push(i);
-      }
-    }
-    created.sort((a, b) => a - b);
-    assertEquals(created, Array.from({ length: count }, (_, i) => i));
   });
 });

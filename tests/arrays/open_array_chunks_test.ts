@@ -165,21 +165,6 @@ Deno.test("createArrayChunks does not replace an existing node", async () => {
   }
 });
 
-Deno.test("createArrayChunks refuses fill values that JSON cannot express", async () => {
-  const store = new MemoryStore();
-  await assertRejects(
-    () =>
-      createArrayChunks(
-        store,
-        "",
-        arrayMetadata({ data_type: "float32", fill_value: NaN }),
-      ),
-    MetadataError,
-    'Member "fill_value" is NaN, which JSON cannot hold',
-  );
-  assertEquals(await contentsOf(store), {});
-});
-
 /** Registers an encoding of one dimension for a test, given its keys. */
 function register(
   name: string,
@@ -207,28 +192,6 @@ const ONE_DIMENSION = {
   shape: [40],
   chunk_grid: { name: "regular", configuration: { chunk_shape: [10] } },
 };
-
-Deno.test("ArrayChunks uses a registered encoding that supports few coordinates", async () => {
-  const chunk_key_encoding = register("test.only-zero", (index) => {
-    if (index > 0) throw new RangeError("There is one chunk");
-    return "only";
-  }, 1);
-  const store = new MemoryStore();
-  const chunks = await createArrayChunks(
-    store,
-    "",
-    arrayMetadata({
-      ...ONE_DIMENSION,
-      chunk_key_encoding,
-      storage_transformers: [
-        concatParts({ key_suffix: "" }, { key_suffix: ".b", size: 1 }),
-      ],
-    }),
-  );
-  await chunks.set([0], Uint8Array.of(1, 2));
-  assertEquals(await store.get("/only.b"), Uint8Array.of(2));
-  assertEquals(await Array.fromAsync(chunks.list()), [[0]]);
-});
 
 Deno.test("ArrayChunks refuses keys of a registered encoding outside the array's folder", async () => {
   await assertRefused(

@@ -4,7 +4,6 @@ import {
   MemoryStore,
   MetadataError,
   openArrayChunks,
-  registerChunkKeyEncoding,
 } from "../../mod.ts";
 import { windowsKeyProblem } from "../../src/arrays/portable_keys.ts";
 import { contentsOf } from "../support/bytes.ts";
@@ -140,19 +139,6 @@ Deno.test("createArrayChunks refuses part keys that Windows cannot hold, or that
   ) {
     const storage_transformers = [concatParts(...right)];
     const metadata = arrayMetadata({ storage_transformers });
-    await createArrayChunks(new MemoryStore(), "", metadata);
-  }
-});
-
-Deno.test("createArrayChunks leaves the keys of registered encodings to their programs", async () => {
-  registerChunkKeyEncoding("by-colons", () => ({
-    name: "by-colons",
-    encode: (coordinates) => `c:${coordinates.join(":")}`,
-    decode: (key) => key.split(":").slice(1).map(Number),
-    toJSON: () => ({ name: "by-colons" }),
-  }));
-  for (const chunk_key_encoding of ["by-colons", suffix(".x", "by-colons")]) {
-    const metadata = arrayMetadata({ chunk_key_encoding });
     await createArrayChunks(new MemoryStore(), "", metadata);
   }
 });

@@ -8,14 +8,7 @@ import {
   type StoreKey,
 } from "../../mod.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
-import { concatParts } from "../support/metadata.ts";
 import { layoutOf, shardedMetadata } from "../zarrita/sharded_array.ts";
-
-const PARTS = {
-  storage_transformers: [
-    concatParts({ key_suffix: "" }, { key_suffix: ".index", size: 36 }),
-  ],
-};
 const METADATA = shardedMetadata({});
 const KEY = "/c/0";
 
@@ -100,24 +93,6 @@ for (
     });
   });
 }
-
-Deno.test("ArrayChunks stores chunks in parts under the lock, also with exclusive", async () => {
-  await inTempDir(async (folder) => {
-    const store = new FileSystemStore(folder);
-    const chunks = await createArrayChunks(store, "", shardedMetadata(PARTS));
-    let isStored = false;
-    let waiting: Promise<void> | undefined;
-    await whileLocked(folder, [KEY, `${KEY}.index`], async () => {
-      waiting = chunks.set([0], shardOf(1), { exclusive: true }).then(() => {
-        isStored = true;
-      });
-      await chunks.set([1], shardOf(1), { exclusive: true });
-      assertEquals(isStored, false);
-    });
-    await waiting;
-    assertEquals(await chunks.get([0]), shardOf(1));
-  });
-});
 
 Deno.test("ArrayChunks refuses another exclusive than true and false", async () => {
   const chunks = await createArrayChunks(new MemoryStore(), "", METADATA);

@@ -273,22 +273,3 @@ Deno.test("registerChunkKeyEncoding rejects names that are taken, and arguments 
   registerChunkKeyEncoding("empty", () => undefined as never);
   assertThrows(() => parseChunkKeyEncoding("empty"), TypeError);
 });
-
-Deno.test("registerChunkKeyEncoding does not allow nesting deeper than 32", () => {
-  registerChunkKeyEncoding(
-    "wrapped",
-    ({ base }) => parseChunkKeyEncoding(base ?? "v2"),
-  );
-  const wrapped = (depth: number): unknown => {
-    if (depth === 0) return "v2";
-    const base = wrapped(depth - 1);
-    return depth % 2 === 0
-      ? suffix({ suffix: "", base_encoding: base })
-      : { name: "wrapped", configuration: { base } };
-  };
-  for (const depth of [32, 1000]) {
-    const parse = () => parseChunkKeyEncoding(wrapped(depth));
-    assertThrows(parse, MetadataError, "at most 32");
-    assertStrictEquals(parseChunkKeyEncoding(wrapped(31)).encode([1]), "1");
-  }
-});

@@ -25,31 +25,6 @@ Deno.test("ConcatParts.apply: getRange of a missing part names the parts that ex
   );
 });
 
-Deno.test("ConcatParts.apply: a declared size of 2^53−1 takes no memory", async () => {
-  const parts = [
-    { keySuffix: ".a", size: 2 ** 53 - 1 },
-    { keySuffix: "" },
-    { keySuffix: ".b", size: 2 ** 53 - 1 },
-  ];
-  const composed = new ConcatParts(parts).apply(
-    new MemoryStore(
-      parts.map(({ keySuffix }) => [`/c/0${keySuffix}`, countingBytes(10)]),
-    ),
-  );
-  for (
-    const read of [
-      composed.get("/c/0"),
-      composed.size("/c/0"),
-      composed.getRange("/c/0", { suffixLength: 10 }),
-      composed.getRange("/c/0", { offset: 0, length: 10 }),
-      composed.getRange("/c/0", { offset: 2 ** 53 - 2, length: 2 ** 53 - 1 }),
-      composed.set("/c/0", new Uint8Array(10)),
-    ]
-  ) {
-    await assertRejects(() => read, PartSizeError);
-  }
-});
-
 Deno.test("ConcatParts.apply: getRange refuses more bytes from the store than it asked for", async () => {
   const composed = new ConcatParts(SHARD).apply({
     get: () => Promise.resolve(undefined),

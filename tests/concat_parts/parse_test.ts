@@ -35,11 +35,6 @@ Deno.test("ConcatParts.parse reads both examples of the document", () => {
   );
 });
 
-Deno.test("ConcatParts.parse reads what toJSON writes", () => {
-  const metadata = JSON.parse(JSON.stringify(new ConcatParts(SHARD)));
-  assertEquals(ConcatParts.parse(metadata).parts, SHARD);
-});
-
 const SIZES = [-1, 0.5, 2 ** 53, 1e300, Infinity, "4", null, true, [4], {}];
 
 /** Key suffixes that no chunk key can have, and their problems. */
@@ -191,13 +186,4 @@ Deno.test("new ConcatParts throws TypeError and RangeError for what ConcatParts.
     );
     assertStrictEquals(error instanceof MetadataError, false);
   }
-});
-
-Deno.test("ConcatParts.parts cannot be changed", () => {
-  const given = [{ keySuffix: "", size: 4 }];
-  const { parts } = new ConcatParts(given);
-  given[0]!.size = 5;
-  given.push({ keySuffix: ".x", size: 1 });
-  assertEquals(parts, [{ keySuffix: "", size: 4 }]);
-  assertThrows(() => (parts as Part[]).push({ keySuffix: ".y" }), TypeError);
 });

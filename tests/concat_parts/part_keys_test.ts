@@ -52,32 +52,6 @@ Deno.test("assertPartKeys depends on the chunk key encoding", () => {
   assertKeys([parts("", "5.tiff")], tiff, 2);
 });
 
-Deno.test("assertPartKeys depends on the rank", () => {
-  assertKeys([parts("", "/0")], DEFAULT, 2);
-  assertKeys([parts("", "0")], DEFAULT, 0);
-  assertKeys([parts("", "0")], new V2ChunkKeyEncoding(), 0);
-});
-
-Deno.test("assertPartKeys allows suffixes with a common prefix", () => {
-  assertKeys([parts(".header", "", ".index")], DEFAULT, 2);
-  assertKeys([parts("", ".index", ".index.crc")], DEFAULT, 2);
-});
-
-Deno.test("assertPartKeys combines the suffixes of stacked transformers", () => {
-  assertKeys([parts("", ".a"), parts("", ".b")], DEFAULT, 1);
-  const error = assertThrows(
-    () => assertKeys([parts("", ".a"), undefined, parts("", ".a")], DEFAULT, 1),
-    MetadataError,
-    'with the suffixes ".a" and ".a"',
-  );
-  assertEquals(error.path, "/2/configuration/parts/0/key_suffix");
-  assertThrows(
-    () => assertKeys([parts("", "1"), parts(".x")], DEFAULT, 1),
-    MetadataError,
-    'under the key "c/11.x"',
-  );
-});
-
 Deno.test("assertPartKeys refuses invalid part keys and those of metadata documents", () => {
   for (const suffix of ["/zarr.json", "/x/zarr.json", "/.zarray", "/.zattrs"]) {
     assertThrows(

@@ -253,32 +253,3 @@ Deno.test("readInnerChunk and readShardIndex reject a shard that was cut short, 
     }
   }
 });
-
-Deno.test("readInnerChunk rejects other bytes than the index says, and rethrows errors of reading", async () => {
-  for (const layout of layoutsOf(2, 3)) {
-    const { read } = recorded(encodeShard(CHUNKS, layout));
-    const index = await readShardIndex(read, layout);
-    const answers: [Uint8Array | undefined, string][] = [
-      [new Uint8Array(4), "4"],
-      [undefined, "none"],
-    ];
-    for (const [answer, text] of answers) {
-      await assertRejects(
-        () =>
-          readInnerChunk(() => Promise.resolve(answer), layout, [0, 0], {
-            index,
-          }),
-        DamageError,
-        `on, where ${text} could be read`,
-      );
-    }
-    const broken = () => Promise.reject(new Error("Connection lost"));
-    for (
-      const run of [
-        () => readInnerChunk(broken, layout, [0, 0]),
-        () => readInnerChunk(broken, layout, [0, 0], { index }),
-        () => readShardIndex(broken, layout),
-      ]
-    ) await assertRejects(run, Error, "Connection lost");
-  }
-});

@@ -47,34 +47,6 @@ Deno.test("encodeShardIndex and decodeShardIndex agree with BigInt arithmetic, b
   );
 });
 
-Deno.test("encodeShardIndex writes these bytes, as the document of sharding_indexed says", () => {
-  const index = [{ offset: 0x0102, length: 0x0304 }, undefined];
-  const layout = {
-    chunksPerShard: [2],
-    indexLocation: "end",
-    indexEndian: "little",
-    indexHasChecksum: false,
-  } as const;
-  const absent = Array(16).fill(255);
-  assertEquals(
-    [...encodeShardIndex(index, layout)],
-    [2, 1, 0, 0, 0, 0, 0, 0, 4, 3, 0, 0, 0, 0, 0, 0, ...absent],
-  );
-  assertEquals(
-    [...encodeShardIndex(index, { ...layout, indexEndian: "big" })],
-    [0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 3, 4, ...absent],
-  );
-  // RFC 3720 has the CRC32C of 32 bytes of 255: 62a8ab43.
-  assertEquals(
-    [...encodeShardIndex([undefined, undefined], {
-      ...layout,
-      indexEndian: "big",
-      indexHasChecksum: true,
-    })],
-    [...absent, ...absent, 0x43, 0xab, 0xa8, 0x62],
-  );
-});
-
 /** The same bytes with one bit changed. */
 function withFlippedBit(bytes: Uint8Array, bit: number): Uint8Array {
   const flipped = bytes.slice();

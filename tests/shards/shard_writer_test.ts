@@ -1,7 +1,6 @@
 /** Changes of inner chunks and whole shards, and the other bytes of a file that these refuse to lose. */
 import { assertEquals, assertRejects } from "@std/assert";
 import {
-  type Backend,
   DamageError,
   decodeShardIndex,
   encodeShard,
@@ -90,34 +89,6 @@ Deno.test("ShardWriter loses no change of writers at once, of one object and of 
       Array.from({ length: 20 }, (_, i) => Uint8Array.of(i)),
     );
   }
-});
-
-Deno.test("ShardWriter rejects changes that fail, and takes later ones", async () => {
-  const store = new MemoryStore();
-  let fails = true;
-  const writer = new ShardWriter({
-    read: (...args) => store.read(...args),
-    async update(...args) {
-      if (fails) throw new Error("No space");
-      await store.update(...args);
-    },
-  }, FORM);
-  await assertRejects(() => writer.change(KEY, [[0]], A), Error, "No space");
-  fails = false;
-  await writer.change(KEY, [[1]], B);
-  assertEquals(chunksOf((await store.get(KEY))!), [undefined, B, undefined]);
-  await assertRejects(() => writer.change(KEY, [[3]], A), RangeError);
-  const readOnly: Backend = { read: (...args) => store.read(...args) };
-  await assertRejects(
-    () => new ShardWriter(readOnly, FORM).change(KEY, [[0]], A),
-    TypeError,
-  );
-  await assertRejects(
-    () => setShard(readOnly, KEY, FORM, A, {}),
-    TypeError,
-  );
-  const nested = new ShardWriter(store, { layouts: [LAYOUT, LAYOUT] });
-  await assertRejects(() => nested.change(KEY, [[0]], A), TypeError);
 });
 
 Deno.test("ShardWriter keeps head parts, without the inner chunks in them", async () => {

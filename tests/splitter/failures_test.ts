@@ -25,8 +25,6 @@ import {
   SOURCE_KINDS,
   type SourceKind,
 } from "./probes.ts";
-
-const SIZES = [3, undefined, 4];
 const REASON = new Error("Enough");
 
 /** Starts a split. Its part `.0` is a stream that `fail` lets fail by itself; the other parts are probed. */
@@ -188,28 +186,6 @@ Deno.test("splitStream does not wait for a stalled source if the chunk is too lo
       });
       assertStrictEquals(error, REASON);
       assertEquals(sinks.log.at(-1), "abort .0");
-    }
-  }
-});
-
-Deno.test("splitStream keeps its error if a sink fails to be aborted or a reader to be closed", async () => {
-  for (const to of SINK_KINDS) {
-    for (const engine of ENGINES) {
-      const sinks = new Sinks(to, (event) => {
-        if (event === "write .1") throw REASON;
-        if (event === "abort .0") throw new Error("Cannot abort");
-      });
-      const reader: ByteReader = {
-        read: (memory) => Promise.resolve(memory.fill(1, 0, 4) && 4),
-        close() {
-          throw new Error("Closed before");
-        },
-      };
-      const found = await assertRejects(() =>
-        splitStream(reader, partsOf(SIZES), sinks.open, { engine })
-      );
-      assertStrictEquals(found, REASON);
-      assertEquals(sinks.reasons[0], REASON);
     }
   }
 });

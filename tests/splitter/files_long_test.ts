@@ -20,15 +20,6 @@ const KIB = 1024;
 const FIRST = 64 * KIB;
 const LONGEST = 1024 * KIB;
 
-/** Writes files `0`, `1` and so on, and returns a function that opens them. */
-async function filesOf(folder: string, parts: readonly Uint8Array[]) {
-  for (const [i, part] of parts.entries()) {
-    await Deno.writeFile(`${folder}/${i}`, part);
-  }
-  return (part: { keySuffix: string }) =>
-    Deno.open(`${folder}/${placeOf(part)}`);
-}
-
 Deno.test("splitStream and concatStream of files give the bytes of all lengths around those of reads, windows and pieces", async () => {
   const lengths = [
     ...[0, 1, FIRST, 256 * KIB, 3 * FIRST, WINDOW, 2 * WINDOW].flatMap((
@@ -63,28 +54,6 @@ Deno.test("splitStream and concatStream of files give the bytes of all lengths a
         assertSameBytes(await Deno.readFile(`${folder}/copy`), whole);
       }
     }
-  });
-});
-
-Deno.test("concatStream gives pieces that grow while files fill them, and begins anew with each short piece", async () => {
-  await inTempDir(async (folder) => {
-    const open = await filesOf(folder, [noise(6 * LONGEST), noise(FIRST + 9)]);
-    const chunk = concatStream(partsOf([undefined, undefined]), open);
-    const lengths: number[] = [];
-    for await (const piece of chunk) {
-      lengths.push(piece.length);
-      const most = Math.max(FIRST, 2 * (lengths.at(-2) ?? 0));
-      assert(piece.buffer.byteLength <= most);
-    }
-    const growing = [1, 2, 4, 8].map((times) => times * FIRST);
-    const rest = 6 * LONGEST - 15 * FIRST;
-    assertEquals(lengths, [
-      ...growing,
-      ...new Array(5).fill(LONGEST),
-      rest - 5 * LONGEST,
-      FIRST,
-      9,
-    ]);
   });
 });
 

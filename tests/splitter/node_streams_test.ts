@@ -1,6 +1,6 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertRejects } from "@std/assert";
 import { toBytes } from "@std/streams/to-bytes";
-import { PassThrough, Readable, Writable } from "node:stream";
+import { PassThrough, Readable } from "node:stream";
 import { ConcatParts, concatStream, splitStream } from "../../mod.ts";
 
 const PARTS = new ConcatParts([{ keySuffix: "" }, {
@@ -40,22 +40,4 @@ Deno.test("splitStream and concatStream refuse streams of Node, and say how to c
     TypeError,
     readable,
   );
-});
-
-Deno.test("splitStream splits streams of Node as web streams", async () => {
-  const stored: Record<string, string> = {};
-  await splitStream(
-    asAny(Readable.toWeb(Readable.from([new TextEncoder().encode("abcde")]))),
-    PARTS,
-    ({ keySuffix }) =>
-      asAny(Writable.toWeb(
-        new Writable({
-          write(piece, _, done) {
-            stored[keySuffix] = (stored[keySuffix] ?? "") + piece;
-            done();
-          },
-        }),
-      )),
-  );
-  assertEquals(stored, { "": "abc", ".end": "de" });
 });

@@ -5,7 +5,6 @@ import {
   createArrayChunks,
   encodeShard,
   FileSystemStore,
-  HttpStore,
   mapKeys,
   MemoryStore,
   MissingPartError,
@@ -16,7 +15,6 @@ import {
 } from "../../mod.ts";
 import { backendOf } from "../../src/stores/mod.ts";
 import { registerCodecs } from "../../zarrita.ts";
-import { serve, storeHandler } from "../stores/loopback.ts";
 import { listed, readAll } from "../stores/store_values.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { countingBytes } from "../support/bytes.ts";
@@ -123,32 +121,6 @@ onStores("is read and listed in all ways", async (store) => {
     "/s/c/2",
     "/s/zarr.json",
   ]);
-});
-
-Deno.test("an array of mapped keys is read over HTTP, by as many requests as without a map", async () => {
-  const behind = new MemoryStore();
-  await fill(behind);
-  const unmapped = new MemoryStore();
-  for (const key of STORED) {
-    const source = Object.entries(TABLE).find(([, to]) => to === key)?.[0];
-    await unmapped.set((source ?? key) as StoreKey, (await behind.get(key))!);
-  }
-  const counts: number[] = [];
-  for (const [stored, table] of [[behind, TABLE], [unmapped, {}]] as const) {
-    let requests = 0;
-    const handler = storeHandler(stored);
-    const { url, close } = serve((request) => {
-      requests++;
-      return handler(request);
-    });
-    try {
-      await assertReadable(mapKeys(new HttpStore(url), table));
-    } finally {
-      await close();
-    }
-    counts.push(requests);
-  }
-  assertEquals(counts[0], counts[1]);
 });
 
 onStores("is changed in place by zarrita", async (store) => {

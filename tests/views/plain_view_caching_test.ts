@@ -6,12 +6,10 @@ import {
   plainView,
   type Store,
 } from "../../mod.ts";
-import { listed } from "../stores/store_values.ts";
 import { encodeJson } from "../support/documents.ts";
-import { arrayInParts, smallHierarchy } from "../support/in_parts.ts";
+import { arrayInParts } from "../support/in_parts.ts";
 import { arrayMetadata } from "../support/metadata.ts";
 import { logged, observed } from "../support/observed_store.ts";
-import { assertListsSame } from "../support/same_store.ts";
 
 const BYTES = Uint8Array.of(1, 2, 3, 4, 5);
 
@@ -83,36 +81,6 @@ Deno.test("plainView does not cache a failed read of a document", async () => {
   assertEquals(await view.get("/a/c/0/1"), BYTES);
 });
 
-Deno.test("plainView finds an array that is created after a miss", async () => {
-  const stored = new MemoryStore();
-  const view = plainView(stored);
-  assertEquals(await view.get("/a/c/0/1"), undefined);
-  assertEquals(await view.size("/a/c/0/1"), undefined);
-  const metadata = arrayMetadata({ chunk_key_encoding: "v2" });
-  const chunks = await createArrayChunks(stored, "a", metadata);
-  await chunks.set([0, 1], BYTES);
-  assertEquals(await view.get("/a/c/0/1"), BYTES);
-});
-
-Deno.test("plainView reads each array's document once for all listings", async () => {
-  const { stored, plain } = await smallHierarchy();
-  const { store, log } = logged(stored);
-  const view = plainView(store);
-  await listed(view);
-  assertEquals(log.filter((request) => request.startsWith("get ")).sort(), [
-    "get /g/parts/zarr.json",
-    "get /g/plain/zarr.json",
-    "get /g/zarr.json",
-    "get /zarr.json",
-  ]);
-  log.length = 0;
-  await listed(view, "/g/");
-  assertEquals(log.filter((request) => request.startsWith("get ")), [
-    "get /zarr.json", // Absent nodes may be created later.
-  ]);
-  await assertListsSame(view, plain);
-});
-
 const DOCUMENT = "/a/zarr.json";
 const V2 = encodeJson(arrayMetadata({ chunk_key_encoding: "v2" }));
 
@@ -169,25 +137,6 @@ Deno.test("plainView does not cache a document that was replaced during the read
   await early;
   await stored.set("/a/0.1", BYTES);
   assertEquals(await view.get("/a/c/0/1"), BYTES);
-});
-
-Deno.test("plainView does not cache reads during a write or deletion of the document", async () => {
-  for (const method of ["set", "delete"] as const) {
-    for (const when of ["before", "after"] as const) {
-      const { stored } = await arrayInParts("a");
-      const { store, reached, open } = gated(stored, method, when);
-      const view = plainView(store);
-      const changing = method === "set"
-        ? view.set!(DOCUMENT, V2)
-        : view.delete!(DOCUMENT);
-      await reached;
-      assertEquals(await view.get("/a/c/0/1"), undefined);
-      open();
-      await changing;
-      await stored.set(method === "set" ? "/a/0.1" : "/a/c/0/1", BYTES);
-      assertEquals(await view.get("/a/c/0/1"), BYTES);
-    }
-  }
 });
 
 Deno.test("plainView does not reject a caller when another one aborts", async () => {

@@ -59,18 +59,6 @@ Deno.test("fromPlain is the inverse of toPlain for any node", async () => {
   );
 });
 
-Deno.test("plainView does not change Zarr v2 documents", async () => {
-  const stored = new MemoryStore();
-  const view = plainView(stored);
-  const bytes = encodeJson({ ...arrayMetadata(IN_PARTS), zarr_format: 2 });
-  for (const name of [".zarray", ".zgroup", ".zattrs", ".zmetadata"] as const) {
-    await view.set(`/a/${name}`, bytes);
-    assertEquals(await view.get(`/a/${name}`), bytes);
-    assertEquals(await stored.get(`/a/${name}`), bytes);
-    await view.set(`/a/${name}`, utf8("no JSON"));
-  }
-});
-
 Deno.test("plainView converts arrays in consolidated metadata, and back when the group is written", async () => {
   const big = '"fill_value":18446744073709551615';
   const textOf = (array: unknown, attributes: Record<string, unknown> = {}) =>
@@ -102,36 +90,8 @@ Deno.test("plainView converts arrays in consolidated metadata, and back when the
   );
 });
 
-Deno.test("plainView restores keys and transformers when a group is first consolidated", async () => {
-  const stored = new MemoryStore();
-  await createArrayChunks(stored, "g/a", PARTS);
-  const view = plainView(stored);
-  const shown = await readJson(view, "/g/a/zarr.json");
-  const nested = groupMetadata({ "g": groupMetadata({ a: shown }) });
-  const nestedStored = groupMetadata({ "g": groupMetadata({ a: PARTS }) });
-  const groups = [
-    [groupMetadata({ "g/a": shown }), groupMetadata({ "g/a": PARTS })],
-    [nested, nestedStored],
-  ];
-  for (const [group, expected] of groups) {
-    await view.set("/zarr.json", utf8(JSON.stringify(group)));
-    assertEquals(await readJson(view, "/zarr.json"), group);
-    assertEquals(await readJson(stored, "/zarr.json"), expected);
-  }
-});
-
 const BYTES = Uint8Array.of(1, 2, 3, 4, 5);
 const DOCUMENT = "/a/zarr.json";
-
-Deno.test("plainView finds chunks of a grid that a written document enlarges", async () => {
-  const { stored } = await arrayInParts("a");
-  const view = plainView(stored);
-  await assertRejects(() => view.set("/a/c/3/0", BYTES), RangeError);
-  const shown = await readJson(view, DOCUMENT);
-  await view.set(DOCUMENT, encodeJson({ ...shown, shape: [13, 7] }));
-  await view.set("/a/c/3/0", BYTES);
-  assertEquals(await stored.get("/a/c/3/0.bin"), BYTES.slice(0, 3));
-});
 
 Deno.test("plainView drops cached metadata when a document is deleted", async () => {
   const { stored } = await arrayInParts("a");

@@ -2,7 +2,6 @@ import fc from "fast-check";
 import { assertEquals } from "@std/assert";
 import { FetchStore, FileSystemStore as ZarritaFiles } from "@zarrita/storage";
 import {
-  createArrayChunks,
   HttpStore,
   MemoryStore,
   plainView,
@@ -12,7 +11,6 @@ import {
 import { serve, storeHandler } from "../stores/loopback.ts";
 import { listed } from "../stores/store_values.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
-import { readJson } from "../support/documents.ts";
 import {
   anyChunk,
   anyHierarchy,
@@ -20,7 +18,6 @@ import {
   storedAndPlain,
 } from "../support/hierarchy.ts";
 import { arrayInParts, copyInto, smallHierarchy } from "../support/in_parts.ts";
-import { arrayMetadata } from "../support/metadata.ts";
 import { observed } from "../support/observed_store.ts";
 import { runs } from "../support/runs.ts";
 import { assertListsSame, assertReadsSame } from "../support/same_store.ts";
@@ -85,34 +82,6 @@ Deno.test({
   },
 });
 
-Deno.test("plainView writes into zarrita's file store and into a Map", async () => {
-  await inTempDir(async (root) => {
-    const map = new Map<StoreKey, Uint8Array>();
-    for (
-      const store of [map as unknown as Store, new ZarritaFiles(root) as Store]
-    ) {
-      const { stored, plain } = await smallHierarchy();
-      await copyInto(store, stored);
-      const view = plainView(store);
-      const chunk = Uint8Array.of(9, 8, 7, 6, 5, 4);
-      await view.set!("/g/parts/c/0/0", chunk);
-      await view.delete!("/g/parts/c/2/1");
-      assertEquals(
-        new Uint8Array((await view.get("/g/parts/c/0/0"))!),
-        chunk,
-      );
-      assertEquals(await view.get("/g/parts/c/2/1"), undefined);
-      const document = "/g/parts/zarr.json";
-      await view.set!(document, (await plain.get(document))!);
-      assertEquals(
-        await readJson(store, document),
-        await readJson(stored, document),
-      );
-    }
-    assertEquals(map.get("/g/parts/c/0/0.bin.crc"), Uint8Array.of(5, 4));
-  });
-});
-
 Deno.test("plainView has the methods of the store below, and can always read", () => {
   const memory = new MemoryStore();
   const all = ["get", "getRange", "stream", "size", "set", "list"] as const;
@@ -162,17 +131,4 @@ Deno.test("plainView does not list values that chunk keys hide", async () => {
     assertEquals(await listed(view, key), [key]);
   }
   assertEquals(await view.get("/a/c/0/0"), undefined);
-});
-
-Deno.test("plainView lists an array that is created after a listing", async () => {
-  const stored = new MemoryStore();
-  const view = plainView(stored);
-  assertEquals(await listed(view), []);
-  assertEquals(await listed(view, "/a/c/"), []);
-  const metadata = arrayMetadata({ chunk_key_encoding: "v2" });
-  const chunks = await createArrayChunks(stored, "a", metadata);
-  await chunks.set([1, 1], BYTES);
-  assertEquals(await listed(view, "/a/c/"), ["/a/c/1/1"]);
-  await view.delete("/a/zarr.json");
-  assertEquals(await listed(view), ["/a/1.1"]);
 });

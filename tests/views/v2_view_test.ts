@@ -11,7 +11,6 @@ import {
   type StoreKey,
   v2View,
 } from "../../mod.ts";
-import { backendOf } from "../../src/stores/mod.ts";
 import { withZarrParts } from "../../zarrita.ts";
 import { serve, storeHandler } from "../stores/loopback.ts";
 import { listed } from "../stores/store_values.ts";
@@ -24,7 +23,6 @@ import {
   v2Metadata,
 } from "../support/documents.ts";
 import { arrayMetadata } from "../support/metadata.ts";
-import { observed } from "../support/observed_store.ts";
 import { assertListsSame, assertReadsSame } from "../support/same_store.ts";
 import { STORES } from "./every_store.ts";
 
@@ -171,40 +169,6 @@ Deno.test("v2View passes changes of chunks on, and refuses those of documents of
   await view.delete("/new/zarr.json");
   assertEquals(await store.get("/new/zarr.json"), undefined);
   assertThrows(() => v2View(5 as unknown as Store), TypeError);
-});
-
-Deno.test("v2View has the versions of the store, and none of composed documents", async () => {
-  const store = new MemoryStore(await valuesOfGroup());
-  const view = backendOf(v2View(store));
-  const version = await view.read(
-    ["/a/0.0"],
-    (values) => Promise.resolve(values.version("/a/0.0")),
-  );
-  const range = { offset: 0, length: 2 };
-  assertEquals(
-    await view.readOf!(version!, "/a/0.0", range),
-    CHUNK.subarray(0, 2),
-  );
-  version!.release();
-  const key = "/a/zarr.json";
-  const document = await v2View(store).get(key);
-  await view.read([key], async (values) => {
-    assertEquals(await values.read(key), document);
-    assertEquals(values.version(key), undefined);
-  });
-});
-
-Deno.test("v2View asks for chunks once, and for nothing else", async () => {
-  const requests: string[] = [];
-  const store = observed(
-    new MemoryStore(await valuesOfGroup()),
-    ({ method, key }) => requests.push(`${method} ${key}`),
-  );
-  const chunks = await openArrayChunks(v2View(store), "a");
-  requests.length = 0;
-  await chunks.get([0, 0]);
-  await chunks.stream([0, 0]).then((stream) => stream?.cancel());
-  assertEquals(requests, ["get /a/0.0", "stream /a/0.0"]);
 });
 
 Deno.test("zarrita reads equal elements of Zarr v2 itself, and through v2View", async () => {

@@ -9,12 +9,7 @@ import {
 import { registerCodecs, setSharded, withZarrParts } from "../../zarrita.ts";
 import { type Loopback, serve, storeHandler } from "../stores/loopback.ts";
 import { countingBytes } from "../support/bytes.ts";
-import {
-  encodeJson,
-  groupMetadata,
-  readJson,
-  v2Metadata,
-} from "../support/documents.ts";
+import { encodeJson, groupMetadata, readJson } from "../support/documents.ts";
 import { IN_PARTS } from "../support/in_parts.ts";
 import { arrayMetadata } from "../support/metadata.ts";
 import {
@@ -206,18 +201,3 @@ for (const [name, codecs] of Object.entries(CODECS)) {
     });
   }
 }
-
-Deno.test("withZarrParts adds no keys to the errors of arrays of Zarr v2", async () => {
-  const stored = new MemoryStore();
-  const metadata = v2Metadata({
-    shape: [4],
-    chunks: [2],
-    compressor: { id: "zstd", level: 1 },
-  });
-  await stored.set("/.zarray", encodeJson(metadata));
-  await stored.set("/0", countingBytes(20, 1));
-  const array = await zarr.open.v2(withZarrParts(stored), { kind: "array" });
-  const error = await zarr.get(array).then(() => undefined, (error) => error);
-  assertInstanceOf(error, Error);
-  assertEquals("chunkPath" in error && error.chunkPath, undefined);
-});

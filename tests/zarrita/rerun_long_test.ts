@@ -2,7 +2,6 @@ import { assertEquals, assertRejects } from "@std/assert";
 import * as zarr from "zarrita";
 import {
   arrayMetadata,
-  type ArrayMetadataOptions,
   createArrayChunks,
   DamageError,
   FileSystemStore,
@@ -12,24 +11,11 @@ import {
 } from "../../mod.ts";
 import { registerCodecs, setSharded } from "../../zarrita.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
-import { countingBytes } from "../support/bytes.ts";
 import { openIn, readAnew, type Writable } from "./sharded_array.ts";
 
 registerCodecs(zarr.registry);
 
 type FullStore = Writable & Required<Pick<Store, "delete" | "list">>;
-
-/** Sharded arrays of 5 × 7 elements, whose last shards extend past the edge. */
-const SHARDED: Readonly<Record<string, Partial<ArrayMetadataOptions>>> = {
-  "in one object": {},
-  "with the index in a part": { suffix: ".bin", parts: ["", ".index"] },
-  "with head parts": { parts: [".header:5", "", ".index"] },
-  "with two head parts": { parts: [".a:2", ".b:3", "", ".index"] },
-  "with the index at the start": {
-    indexLocation: "start",
-    parts: [".index", ""],
-  },
-};
 /** The states in which a killed job, a full disk or a stray program may leave one part. */
 const DAMAGE: Readonly<
   Record<string, (bytes: Uint8Array) => Uint8Array | undefined>
@@ -65,48 +51,6 @@ async function damage(
   const changed = change((await store.get(key))!);
   if (changed === undefined) await store.delete(key);
   else await store.set(key, changed);
-}
-
-for (const [name, options] of Object.entries(SHARDED)) {
-  Deno.test(`setSharded replaces whole shards ${name}, whatever a kill left of them`, async (t) => {
-    const metadata = arrayMetadata({
-      shape: [5, 7],
-      dataType: "uint8",
-      shardShape: [4, 4],
-      chunkShape: [2, 2],
-      codecs: ["crc32c"],
-      ...options,
-    });
-    await inStores(async (store) => {
-      await createArrayChunks(store, "", metadata);
-      const job = async (first: number) => {
-        const data = countingBytes(35, first);
-        const value = { data, shape: [5, 7], stride: [7, 1] };
-        await setSharded(zarr, await openIn(store), null, value);
-        assertEquals(await readAnew(store), Array.from(data));
-      };
-      await job(0);
-      const keys = await partsOf(store);
-      for (const [i, key] of keys.entries()) {
-        for (const [what, change] of Object.entries(DAMAGE)) {
-          await t.step(`${key} is ${what}`, async () => {
-            await damage(store, key, change);
-            await job(i);
-            assertEquals(await partsOf(store), keys);
-          });
-        }
-      }
-      await t.step("only one part of each shard is left", async () => {
-        for (const kept of ["header", "index", "bin", ".a", "/0", "/1"]) {
-          for (const key of keys) {
-            if (!key.endsWith(kept)) await store.delete(key);
-          }
-          await job(100);
-        }
-        assertEquals(await partsOf(store), keys);
-      });
-    });
-  });
 }
 
 Deno.test("setSharded keeps a head part that is whole, replaces a damaged one by zeros, and takes the prefix that is given", async () => {

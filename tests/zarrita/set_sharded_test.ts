@@ -1,9 +1,7 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import * as zarr from "zarrita";
-import { MemoryStore, type Store } from "../../mod.ts";
-import { registerCodecs, setSharded, withZarrParts } from "../../zarrita.ts";
-import { encodeJson } from "../support/documents.ts";
-import { arrayMetadata } from "../support/metadata.ts";
+import type { Store } from "../../mod.ts";
+import { registerCodecs, setSharded } from "../../zarrita.ts";
 import { logged, observed } from "../support/observed_store.ts";
 import {
   chunkRequests,
@@ -13,7 +11,6 @@ import {
   row,
   shardedMetadata,
   shardedStore,
-  sharding,
 } from "./sharded_array.ts";
 
 registerCodecs(zarr.registry);
@@ -68,74 +65,6 @@ Deno.test("setSharded applies the given prefix and alignment to new and existing
     "/c/1": [1, 2, 3, 4, 5, 0, 0, 0, 5, 5],
     "/c/2": [1, 2, 3, 4, 5, 0, 0, 0, 5, 5],
   });
-});
-
-Deno.test("setSharded describes why it cannot write an array", async () => {
-  const stored = await shardedStore();
-  const nested = [sharding({ inner: [2], codecs: [sharding({ inner: [1] })] })];
-  await stored.set(
-    "/n/zarr.json",
-    encodeJson(shardedMetadata({ codecs: nested })),
-  );
-  const plain = arrayMetadata({
-    shape: [4],
-    chunk_grid: {
-      name: "regular",
-      configuration: { chunk_shape: [4] },
-    },
-  });
-  await stored.set("/p/zarr.json", encodeJson(plain));
-  await stored.set(
-    "/s/zarr.json",
-    encodeJson({ ...plain, chunk_key_encoding: "v2" }),
-  );
-  const before = await Array.fromAsync(stored.list());
-
-  for (const path of ["p", "s"]) {
-    for (const option of ["prefix", "container", "alignment", "otherBytes"]) {
-      await assertRejects(
-        async () =>
-          setSharded(zarr, await openIn(stored, path), null, 1, {
-            [option]: 1,
-          } as never),
-        TypeError,
-        `"${option}" for the array at "/${path}", which has no shards`,
-      );
-    }
-  }
-  await assertRejects(
-    async () => setSharded(zarr, await openIn(stored, "n"), null, 1),
-    TypeError,
-    "made of shards",
-  );
-  const foreign = await zarr.open(stored, { kind: "array" });
-  await assertRejects(
-    () => setSharded(zarr, foreign, null, 1 as never),
-    TypeError,
-    "withZarrParts(store)",
-  );
-  const { store: readOnly } = logged(stored, ["get", "getRange", "size"]);
-  await assertRejects(
-    async () => setSharded(zarr, await openIn(readOnly), null, 1),
-    TypeError,
-    "read-only",
-  );
-  assertEquals(await Array.fromAsync(stored.list()), before);
-});
-
-Deno.test("setSharded accepts an array from zarr.create, or advises to open it", async () => {
-  const stored = new MemoryStore();
-  const store = withZarrParts(stored);
-  const created = await zarr.create(store, {
-    shape: [12],
-    chunkShape: [4],
-    dtype: "uint8",
-    fillValue: 0,
-    codecs: [sharding()] as never,
-  });
-  const outcome = await setSharded(zarr, created, null, row(...numbers(12)))
-    .then(() => "written", (error: unknown) => error instanceof TypeError);
-  assertEquals(outcome === "written" || outcome === true, true);
 });
 
 Deno.test("setSharded has few shards in memory at the same time, however many it writes", async () => {

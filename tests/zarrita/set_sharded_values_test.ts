@@ -213,24 +213,3 @@ Deno.test("setSharded writes a container whose head fills the head parts, and re
     assertEquals(await file(0), undefined);
   }
 });
-
-Deno.test("setSharded refuses a container where the index is at the start, or beside a prefix, and writes nothing", async () => {
-  const { write, file } = await created({ location: "start" });
-  await assertRejects(
-    () => write(null, DATA, { container: containerOf }),
-    RangeError,
-    'create the array with index_location "end"',
-  );
-  assertEquals(await file(0), undefined);
-  const { write: writeEnd, file: fileEnd } = await created();
-  await assertRejects(
-    () =>
-      writeEnd(null, DATA, {
-        container: containerOf,
-        prefix: new Uint8Array(2),
-      }),
-    TypeError,
-    "Expected a prefix or a container, found both",
-  );
-  assertEquals(await fileEnd(0), undefined);
-});

@@ -180,21 +180,6 @@ Deno.test("withZarrParts stores a shown document with other attributes in its st
   );
 });
 
-Deno.test("withZarrParts keeps the shards of an array whose fill value changes", async () => {
-  const stored = await shardedStore(shardedMetadata({
-    data_type: "float64",
-    fill_value: "0x3ff0000000000000",
-  }));
-  const document = await readJson(stored, "/zarr.json");
-  const store = withZarrParts(stored);
-  const shown = await readJson(store, "/zarr.json");
-  await store.set("/zarr.json", encodeJson({ ...shown, fill_value: 7 }));
-  assertEquals(await readJson(stored, "/zarr.json"), {
-    ...document,
-    fill_value: 7,
-  });
-});
-
 for (const isSharded of [false, true]) {
   Deno.test(`booleans whose codecs say big endian keep their places, ${isSharded ? "with" : "without"} shards`, async () => {
     const stored = new MemoryStore();
