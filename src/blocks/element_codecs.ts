@@ -197,21 +197,21 @@ export class ElementCodecs {
    */
   async decodeNamed(
     chunk: EncodedChunk,
-    { what, key }: { readonly what: string; readonly key: string },
+    name: { readonly what: string; readonly key: string },
   ): Promise<void> {
     try {
-      await this.#decodeHere(chunk, key);
+      await this.#decodeHere(chunk, name);
     } catch (cause) {
-      throw undecodedError(cause, what, key);
+      throw undecodedError(cause, name.what, name.key);
     }
   }
 
   async #decodeHere(
     { bytes, rows, block }: EncodedChunk,
-    key = "",
+    name?: { readonly what: string; readonly key: string },
   ): Promise<void> {
     await inTurn(() => {
-      noteKey(bytes, key, rows);
+      noteKey(bytes, name?.key ?? "", rows, name && (() => name.what));
       return this.#jobs.run({ kind: "decode", bytes, block });
     });
   }
@@ -258,7 +258,7 @@ export class ElementCodecs {
         const bytes = isThreaded ? await chunk.read() : chunk.bytes;
         if (bytes === undefined) throw changedError(chunk);
         result = await inTurn(() => {
-          noteKey(bytes, chunk.key, chunk.rows);
+          noteKey(bytes, chunk.key, chunk.rows, () => chunk.what);
           return jobs.run({ ...toJob(chunk), bytes, rows: undefined });
         }).catch((cause) => {
           if (cause instanceof CodecError) throw cause;

@@ -210,7 +210,12 @@ export class EncodedChunks {
     const { key, path } = this.placeOf(coordinates);
     const bytes = await this.shards!.reader.read(key, path, options);
     if (bytes && this.#needsNotes) {
-      noteKey(bytes, key, this.#rowsAt(coordinates));
+      noteKey(
+        bytes,
+        key,
+        this.#rowsAt(coordinates),
+        () => this.nameOf(coordinates).what,
+      );
     }
     return bytes;
   }

@@ -149,6 +149,7 @@ export function chunkRows(
 interface Note {
   readonly key: string;
   readonly rows: ChunkRows | undefined;
+  readonly name: (() => string) | undefined;
 }
 
 const notes = new WeakMap<Uint8Array, Note>();
@@ -159,13 +160,15 @@ const notes = new WeakMap<Uint8Array, Note>();
  *
  * @param rows The rows of a chunk at the end of an array, which may be stored without
  * the rows that are outside of the array.
+ * @param name Names the chunk at the start of a sentence. By default, its key does.
  */
 export function noteKey(
   bytes: Uint8Array,
   key: string,
   rows?: ChunkRows,
+  name?: () => string,
 ): void {
-  notes.set(bytes, { key, rows });
+  notes.set(bytes, { key, rows, name });
 }
 
 /** The key noted for bytes, or an empty string. */
@@ -202,7 +205,8 @@ export function damaged(
   message: string,
   cause?: unknown,
 ): DamageError {
-  return new DamageError(`The ${chunkAt(encoded)} ${message}`, {
+  const name = notes.get(encoded)?.name?.() ?? `The ${chunkAt(encoded)}`;
+  return new DamageError(`${name} ${message}`, {
     key: keyOf(encoded),
     ...(cause === undefined ? {} : { cause }),
   });

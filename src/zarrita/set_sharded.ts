@@ -465,7 +465,8 @@ async function encodedByZarrita(
       if (bytes === undefined) return undefined;
       // zarrita encodes all of the memory that elements lie in.
       const own = copyBytes(bytes);
-      noteKey(own, chunks.placeOf(coordinates).key);
+      const { key: shard, what } = chunks.nameOf(coordinates);
+      noteKey(own, shard, undefined, () => what);
       return own;
     },
     set(key: StoreKey, bytes: Uint8Array) {

@@ -194,7 +194,7 @@ class PayloadCodecs {
     key: string,
   ): Promise<Uint8Array> {
     let bytes = ownBytes(encoded);
-    noteKey(bytes, key);
+    noteKey(bytes, key, undefined, () => what);
     try {
       for (const codec of this.#before.toReversed()) {
         bytes = await codec.decode(bytes);

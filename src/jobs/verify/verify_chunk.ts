@@ -250,7 +250,7 @@ class ChunkVerification {
           );
         }
         const bytes = await read({ offset: 0, length: size });
-        if (bytes !== undefined) noteKey(bytes, "", rows);
+        if (bytes !== undefined) noteKey(bytes, "", rows, () => what);
         return bytes;
       },
     };
