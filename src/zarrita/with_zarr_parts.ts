@@ -1,4 +1,4 @@
-import { noteKey, rowsOf } from "../codecs/mod.ts";
+import { keyOf as keyOfBytes, noteKey, rowsOf } from "../codecs/mod.ts";
 import {
   checkOptions,
   DamageError,
@@ -256,6 +256,7 @@ async function readNoted(
 ): Promise<Uint8Array | undefined> {
   const bytes = await whole.get(shownKey, options);
   if (bytes === undefined || !splitPlainKey(shownKey)) return bytes;
+  if (keyOfBytes(bytes) !== "") return bytes; // An inner chunk, which is noted.
   const own = ownBytes(bytes);
   const place = await view.placeOf(shownKey, options);
   noteKey(own, place?.key ?? shownKey);

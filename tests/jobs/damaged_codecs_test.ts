@@ -1,4 +1,4 @@
-/** Damaged chunks of each codec, and chunks that are far too long, at each entrance that decodes them. */
+/** Damaged chunks of each codec, damaged strips of adopted TIFFs, and chunks that are far too long, at each entrance that decodes them. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import * as zarr from "zarrita";
 import { convert, verify } from "../../jobs.ts";
@@ -12,8 +12,10 @@ import {
   MemoryStore,
   openArrayChunks,
   parseShardLayout,
+  readShardIndex,
   type Store,
 } from "../../mod.ts";
+import { adoptTiffs } from "../../tiff.ts";
 import {
   getSharded,
   registerCodecs,
@@ -96,6 +98,8 @@ async function assertRefused(
   store: Store,
   what: string,
   except?: string,
+  key = "/c/0",
+  name = "c/0",
 ): Promise<void> {
   for (const [entrance, run] of Object.entries(ENTRANCES)) {
     if (entrance === except) continue;
@@ -104,8 +108,8 @@ async function assertRefused(
     const damage = error.name === "CodecPipelineError" ? error.cause : error;
     const text = `${entrance} of a chunk ${what}: ${error}`;
     assert(damage instanceof DamageError, text);
-    assert(damage.key.endsWith("c/0"), text);
-    assert(damage.message.includes("c/0"), text);
+    assertEquals(damage.key, key, text);
+    assert(damage.message.includes(name), `${text}: ${damage.message}`);
   }
 }
 
@@ -136,6 +140,51 @@ for (const [name, configuration] of Object.entries(CODECS)) {
       }
     });
   }
+}
+
+const tiffs: readonly { name: string; tiff: string }[] = JSON.parse(
+  await Deno.readTextFile(
+    new URL("../fixtures/foreign_tiffs.json", import.meta.url),
+  ),
+);
+
+for (
+  const name of [
+    "FillOrder 2 of 16 bits, big-endian, with the compression 5",
+    "FillOrder 2 of 8 bits, little-endian, with the compression 8",
+    "lerc_deflate",
+    "lerc_zstd",
+    "LERC of int16",
+    "JPEG of 20 by 19 pixels with 3 samples in a tile",
+  ]
+) {
+  Deno.test(`a damaged strip of an adopted TIFF, ${name}, is a DamageError with the strip at each entrance`, async () => {
+    const { tiff } = tiffs.find((tiff) => tiff.name === name)!;
+    const bytes = Uint8Array.fromBase64(tiff);
+    const rank = name.startsWith("JPEG") ? 3 : 2;
+    const key = `/c/${new Array(rank).fill(0).join("/")}.tif` as const;
+    const store = new MemoryStore([[key, bytes]]);
+    const { chunks } = await adoptTiffs(store, "");
+    const layout = parseShardLayout(
+      chunks.metadata.codecs[0],
+      chunks.chunkShape,
+    );
+    const coordinates = new Array(rank).fill(0);
+    const index = (await readShardIndex(
+      (range) => chunks.getRange(coordinates, range),
+      layout,
+    ))!;
+    const { offset, length } = index[0]!;
+    await store.set(key, bytes.fill(0xa5, offset, offset + length));
+    const inner = `nner chunk [${coordinates.join(", ")}] of shard "${key}"`;
+    await assertRefused(store, name, "setSharded", key, inner);
+    const { findings } = await verify(store, "", { deep: true });
+    assertEquals(
+      findings.map(({ rule, key }) => [rule, key]),
+      [["inner-chunk-decoding", key]],
+    );
+    assert(findings[0]!.message.startsWith(`Inner chunk 0 of "${key}" `));
+  });
 }
 
 /** More than fits into memory. */
