@@ -23,10 +23,13 @@ import {
   axesOf,
   parseDataType,
   parseTiffArray,
-  type TiffDataType,
   tryTiffArray,
 } from "./tiff_array.ts";
-import { equivalentOf, tileEncoding } from "./tiff_codecs.ts";
+import {
+  equivalentOf,
+  type TiffDataType,
+  tileEncoding,
+} from "./tiff_codecs.ts";
 import { BANDS, type TiffOptions } from "./tiff_options.ts";
 
 /**
@@ -395,19 +398,12 @@ function shardOf(
 /** The nearest codecs that TIFF has. */
 function codecsOf(
   codecs: readonly NamedConfiguration[],
-  { kind, bits }: TiffDataType,
+  type: TiffDataType,
   axes: Axes,
   rank: number,
 ): NamedConfiguration[] {
-  const element = {
-    bits,
-    isFloat: kind === "float",
-    isComplex: kind === "complex",
-    xAxis: axes.x,
-    rank,
-  };
   try {
-    tileEncoding(codecs, element);
+    tileEncoding(codecs, type, { xAxis: axes.x, rank });
     return [...codecs];
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
@@ -417,7 +413,7 @@ function codecsOf(
   const compressing = codecs.map(equivalentOf)
     .filter((codec) => codec !== undefined);
   return [
-    bits === 8 ? { name: "bytes" } : {
+    type.bits === 8 ? { name: "bytes" } : {
       name: "bytes",
       configuration: { endian: endian === "big" ? "big" : "little" },
     },

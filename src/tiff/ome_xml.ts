@@ -1,15 +1,10 @@
 import { describe } from "../errors/mod.ts";
-import type { TiffArray, TiffDataType } from "./tiff_array.ts";
+import { coordinatesInShard } from "../shards/mod.ts";
+import type { TiffArray } from "./tiff_array.ts";
+import type { TiffDataType } from "./tiff_codecs.ts";
+import type { Picture } from "./page_fields.ts";
 import type { OmeImage } from "./tiff_options.ts";
 import { type Attributes, element } from "./xml_element.ts";
-
-/** The part of an array that a file holds. */
-interface Part {
-  /** The grid coordinates of the shard. */
-  readonly shard: readonly number[];
-  /** The lengths in elements. */
-  readonly shape: readonly number[];
-}
 
 const NAMESPACE = "http://www.openmicroscopy.org/Schemas/OME/2016-06";
 
@@ -140,7 +135,7 @@ export function omeXml(
     | "bits"
     | "isLittleEndian"
   >,
-  { shard, shape }: Part,
+  { shard, shape }: Picture,
   image: OmeImage,
 ): string {
   const { axes, shardShape } = array;
@@ -259,7 +254,9 @@ function placedPlanes(
     return { [key]: place, [`${key}Unit`]: unit };
   };
   if (Object.keys(position("x", 0)).length === 0) return [];
-  return coordinates(axes.pages.map((axis) => shape[axis]!)).map((page) => {
+  const chunksPerShard = axes.pages.map((axis) => shape[axis]!);
+  return Array.from({ length: countOf(axes.pages, shape) }, (_, i) => {
+    const page = coordinatesInShard(i, { chunksPerShard });
     const at = (name: string) => page[names.indexOf(name)] ?? 0;
     return element("Plane", {
       TheZ: at("z"),
@@ -270,15 +267,6 @@ function placedPlanes(
       ...position("z", at("z")),
     });
   });
-}
-
-/** All coordinates of a shape in C order. */
-function coordinates(shape: readonly number[]): number[][] {
-  return shape.reduce<number[][]>(
-    (outer, length) =>
-      outer.flatMap((place) => Array.from({ length }, (_, i) => [...place, i])),
-    [[]],
-  );
 }
 
 function countOf(axes: readonly number[], shape: readonly number[]): number {

@@ -3,7 +3,11 @@ import { elementForm, fillBytes } from "../blocks/mod.ts";
 import { type ArrayMetadata, isMembers, numberOf } from "../metadata/mod.ts";
 import type { ShardLayout } from "../shards/mod.ts";
 import { parseShardFiles } from "../arrays/mod.ts";
-import { type TileEncoding, tileEncoding } from "./tiff_codecs.ts";
+import {
+  type TiffDataType,
+  type TileEncoding,
+  tileEncoding,
+} from "./tiff_codecs.ts";
 import type { TiffOptions } from "./tiff_options.ts";
 
 /** An array whose shards can be TIFF files. All shapes are in elements. */
@@ -51,12 +55,6 @@ const DATA_TYPES: readonly string[] = [
   ...[64, 128].map((bits) => `complex${bits}`),
 ];
 
-/** A data type that TIFF has. */
-export interface TiffDataType {
-  readonly kind: string;
-  readonly bits: number;
-}
-
 /**
  * Parses a data type.
  *
@@ -93,16 +91,11 @@ export function parseTiffArray(
   const { array, layout, innerCodecs, hasRecord } = files;
   const { metadata, chunk: { shape: shardShape }, gridShape } = array;
   const { shape, data_type, fill_value } = metadata;
-  const { kind, bits } = parseDataType(data_type);
+  const type = parseDataType(data_type);
   const axes = axesOf(metadata, bands);
   assertTiles(tileShape, shape, axes);
-  const encoding = tileEncoding(innerCodecs, {
-    bits,
-    isFloat: kind === "float",
-    isComplex: kind === "complex",
-    xAxis: axes.x,
-    rank: shape.length,
-  });
+  const place = { xAxis: axes.x, rank: shape.length };
+  const encoding = tileEncoding(innerCodecs, type, place);
   return {
     ...encoding,
     shape,
@@ -112,12 +105,11 @@ export function parseTiffArray(
     layout,
     hasRecord,
     axes,
-    kind,
-    bits,
-    sampleFormat: SAMPLE_FORMATS[kind]!,
+    ...type,
+    sampleFormat: SAMPLE_FORMATS[type.kind]!,
     isRgb: colors === "rgb" || colors === "auto" && hasColors(metadata, axes),
     fillValue: fill_value,
-    fillBytes: fillElement(metadata, bits, encoding.isLittleEndian),
+    fillBytes: fillElement(metadata, type.bits, encoding.isLittleEndian),
   };
 }
 

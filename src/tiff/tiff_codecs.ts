@@ -15,6 +15,13 @@ import {
 } from "./tiff_page.ts";
 import type { PageTags } from "./tiff_tags.ts";
 
+/** A data type that TIFF has. */
+export interface TiffDataType {
+  /** Such as `uint`. */
+  readonly kind: string;
+  readonly bits: number;
+}
+
 /** The encoding of the bytes of a tile in TIFF. */
 export interface TileEncoding {
   /** The value of the tag Compression. */
@@ -137,31 +144,22 @@ const ADVICE: Readonly<Record<string, string>> = {
 /**
  * Finds the compression and the predictor that TIFF has for the codecs of inner chunks.
  *
- * @param bits The size of an element.
- * @param isFloat Whether elements are floating-point numbers.
- * @param isComplex Whether elements are complex numbers.
- * @param xAxis The dimension along a row of a picture.
- * @param rank The number of dimensions.
+ * @param place The dimension along a row of a picture, and the number of dimensions.
  * @throws {RangeError} If TIFF has no equivalent of a codec.
  */
 export function tileEncoding(
   codecs: readonly unknown[],
-  { bits, isFloat, isComplex = false, xAxis, rank }: {
-    bits: number;
-    isFloat: boolean;
-    isComplex?: boolean;
-    xAxis: number;
-    rank: number;
-  },
+  { kind, bits }: TiffDataType,
+  place: { readonly xAxis: number; readonly rank: number },
 ): TileEncoding {
   const parsed = codecs.map((codec) => parseExtension(codec, "codec"));
-  const place = parsed.findIndex(({ name }) => name === "bytes");
+  const bytes = parsed.findIndex(({ name }) => name === "bytes");
   const predicting = parsed.find(({ name }) => Object.hasOwn(PREDICTORS, name));
   const compressing = parsed.find(({ name }) => CODES.has(name));
-  const expected = [predicting, parsed[place], compressing]
+  const expected = [predicting, parsed[bytes], compressing]
     .filter((codec) => codec !== undefined);
   const unknown = parsed.find((codec, i) => codec !== expected[i]);
-  if (unknown !== undefined || place < 0) {
+  if (unknown !== undefined || bytes < 0) {
     throw new RangeError(
       `Expected inner chunks with the codec "bytes", maybe one of ${
         describeAll(Object.keys(PREDICTORS))
@@ -176,7 +174,7 @@ export function tileEncoding(
       }`,
     );
   }
-  const { endian } = parsed[place]!.configuration;
+  const { endian } = parsed[bytes]!.configuration;
   if (bits > 8 && endian !== "little" && endian !== "big") {
     throw new RangeError(
       `Expected the codec "bytes" with endian "little" or "big", found ${
@@ -186,13 +184,13 @@ export function tileEncoding(
   }
   const isLittleEndian = bits === 8 || endian === "little";
   const predictor = predicting ? PREDICTORS[predicting.name]! : 1;
-  if (predicting) assertPredictor(predicting.configuration, { xAxis, rank });
-  if (predictor === 3 && !(isFloat && isLittleEndian)) {
+  if (predicting) assertPredictor(predicting.configuration, place);
+  if (predictor === 3 && !(kind === "float" && isLittleEndian)) {
     throw new RangeError(
       'Expected floating-point numbers in the byte order "little" for the codec "imagecodecs_floatpred", which orders bytes itself',
     );
   }
-  if (predictor > 1 && isComplex) {
+  if (predictor > 1 && kind === "complex") {
     throw new RangeError(
       `Expected no predictor for complex numbers, as TIFF has none, found ${
         describe(predicting!.name)

@@ -110,6 +110,12 @@ Deno.test("adoptPyramid takes the overviews of several pages that follow all of 
       }
     },
   );
+  await adopted(
+    { "a.tif": pyramidFile(sizes, { kinds }) },
+    { "a.tif": [0, 0] },
+    { page: 0 },
+    (_, { levels }) => Promise.resolve(assertEquals(levels.length, 2)),
+  );
 });
 
 for (const isPlanar of [false, true]) {
