@@ -10,7 +10,6 @@ import {
   type ArrayMetadata,
   ceilDivide,
   isArrayDocument,
-  isMembers,
 } from "../metadata/mod.ts";
 import { runConcurrently } from "../runtime/mod.ts";
 import {
@@ -333,20 +332,32 @@ async function inspectNodes(
     }
   }
   const isCounted = count && typeof store.list === "function";
-  if (isCounted) await countAll(place, found, arrays, storeOptions);
+  if (isCounted) {
+    const keys = new Map(
+      Array.from(arrays, ([path, { keys }]) => [path, keys]),
+    );
+    await listHierarchy(place, found, keys, {
+      chunk: (path, coordinates) => arrays.get(path)!.stored.push(coordinates),
+      file() {},
+    }, storeOptions);
+  }
   const nodes: Inspection["nodes"][number][] = [];
   for (const { path, document, v2Documents } of found) {
-    const array = arrays.get(path);
+    const zarrFormat = v2Documents.length > 0 ? 2 : 3;
+    const [array, message] = [arrays.get(path), invalid.get(path)];
     if (array !== undefined) {
-      nodes.push(await describeArray(store, array, isCounted, options));
-    } else if (!invalid.has(path)) {
-      const { attributes } = document as { attributes?: unknown };
-      nodes.push({
-        kind: "group",
-        path,
-        zarrFormat: v2Documents.length > 0 ? 2 : 3,
-        attributes: isMembers(attributes) ? attributes : {},
-      });
+      const node = { kind: "array", path, zarrFormat } as const;
+      const described = await describeArray(
+        store,
+        node,
+        array,
+        isCounted,
+        options,
+      );
+      nodes.push(described);
+    } else if (message === undefined) {
+      const { attributes = {} } = document as InspectedGroup;
+      nodes.push({ kind: "group", path, zarrFormat, attributes });
     }
   }
   for (const [path, message] of invalid) {
@@ -357,64 +368,49 @@ async function inspectNodes(
 
 /** An array that is described. */
 interface OpenArray {
-  readonly path: string;
-  readonly zarrFormat: 2 | 3;
   readonly chunks: ArrayChunks;
   readonly keys: ArrayKeys;
-  /** The parts as objects of the store. */
-  readonly parts: readonly Part[];
   readonly level: ChunkLevel;
   readonly stored: ChunkList;
 }
 
-function open(place: Place, { path, document, v2Documents }: Node): OpenArray {
+function open(place: Place, { path, document }: Node): OpenArray {
   const key = documentKey(place, path);
   return inDocument(key, describeStore(place.store), () => {
     const chunks = new ArrayChunks(place.store, pathIn(place, path), document);
     const array = parsedArrayOf(chunks);
-    const { parts } = array;
-    const keys = new ArrayKeys(array, rootIn(place, path));
-    const level = chunkLevel(array.chunk, "");
-    const stored = new ChunkList(chunks.gridShape.length);
-    const zarrFormat = v2Documents.length > 0 ? 2 : 3;
-    return { path, zarrFormat, chunks, keys, parts, level, stored };
+    return {
+      chunks,
+      keys: new ArrayKeys(array, rootIn(place, path)),
+      level: chunkLevel(array.chunk, ""),
+      stored: new ChunkList(chunks.gridShape.length),
+    };
   });
-}
-
-async function countAll(
-  place: Place,
-  nodes: readonly Node[],
-  arrays: ReadonlyMap<string, OpenArray>,
-  options: StoreOptions,
-): Promise<void> {
-  const keys = new Map(
-    Array.from(arrays, ([path, { keys }]) => [path, keys]),
-  );
-  await listHierarchy(place, nodes, keys, {
-    chunk: (path, coordinates) => arrays.get(path)!.stored.push(coordinates),
-    file() {},
-  }, options);
 }
 
 async function describeArray(
   store: Store,
+  node: Pick<InspectedArray, "kind" | "path" | "zarrFormat">,
   array: OpenArray,
   isCounted: boolean,
   { chunk, sizes, signal }: InspectOptions,
 ): Promise<InspectedArray> {
-  const { path, zarrFormat, chunks, stored } = array;
+  const { chunks, stored } = array;
   const { metadata, gridShape, chunkShape, innerChunkShape } = chunks;
   const options: StoreOptions = signal ? { signal } : {};
   const shown = chunk === null ? undefined : chunk ?? stored.first ??
     (gridShape.includes(0) ? undefined : gridShape.map(() => 0));
+  let damage: string | undefined;
+  // If the chunk is damaged, the other nodes of a group are described nevertheless.
+  const described = shown &&
+    await describeChunk(store, array, shown, options).catch((error) => {
+      if (!(error instanceof DamageError) || node.path === "") throw error;
+      damage = error.message;
+      return undefined;
+    });
   return {
-    kind: "array",
-    path,
-    zarrFormat,
-    metadata,
-    gridShape,
-    chunkShape,
-    innerChunkShape,
+    ...node,
+    ...{ metadata, gridShape, chunkShape, innerChunkShape },
     parts: describeParts(array),
     stored: isCounted
       ? {
@@ -423,32 +419,14 @@ async function describeArray(
         bytes: sizes ? await sumOfSizes(array, options) : undefined,
       }
       : undefined,
-    ...shown === undefined
-      ? { chunk: undefined, damage: undefined }
-      : await describeShown(store, array, shown, options),
+    chunk: described,
+    damage,
   };
-}
-
-/** Describes a chunk. If it is damaged, and its array is in a group, the other nodes are described nevertheless. */
-async function describeShown(
-  store: Store,
-  array: OpenArray,
-  shown: readonly number[],
-  options: StoreOptions,
-): Promise<Pick<InspectedArray, "chunk" | "damage">> {
-  try {
-    const chunk = await describeChunk(store, array, shown, options);
-    return { chunk, damage: undefined };
-  } catch (error) {
-    const isShown = error instanceof DamageError && array.path !== "";
-    if (!isShown) throw error;
-    return { chunk: undefined, damage: error.message };
-  }
 }
 
 /** Tells what each part holds, as far as the sizes of the parts before and after it tell. */
 function describeParts(
-  { parts, level: { codecs, shards } }: OpenArray,
+  { keys: { array: { parts } }, level: { codecs, shards } }: OpenArray,
 ): InspectedPart[] {
   const checksum = endsWithChecksum(codecs) ? CHECKSUM_SIZE : 0;
   const indexSize = shards ? shardIndexSize(shards.layout) : 0;
@@ -496,7 +474,7 @@ async function sumOfSizes(
 
 async function describeChunk(
   store: Store,
-  { chunks, parts, level: { shards } }: OpenArray,
+  { chunks, keys: { array }, level: { shards } }: OpenArray,
   coordinates: readonly number[],
   options: StoreOptions,
 ): Promise<InspectedChunk> {
@@ -507,7 +485,7 @@ async function describeChunk(
   }
   let offset = 0;
   const places: InspectedChunk["parts"][number][] = [];
-  for (const { keySuffix } of parts) {
+  for (const { keySuffix } of array.parts) {
     const partKey: StoreKey = `${key}${keySuffix}`;
     const length = await readSize(store, partKey, options) ?? 0;
     places.push({ key: partKey, offset, length });
@@ -551,13 +529,11 @@ async function describeIndex(
   });
   const innerChunks = decodeShardIndex(bytes, layout, key);
   assertExtents(innerChunks, layout, size - checksumsSize, key);
-  let present = 0;
-  for (const [place, entry] of innerChunks.entries()) {
-    const isInArray = entry !== undefined &&
-      coordinatesInShard(place, layout)
-        .every((coordinate, i) => coordinate < chunksInArray[i]!);
-    if (isInArray) present++;
-  }
+  const isInArray = (place: number) =>
+    coordinatesInShard(place, layout)
+      .every((coordinate, i) => coordinate < chunksInArray[i]!);
+  const present = innerChunks
+    .filter((entry, place) => entry !== undefined && isInArray(place)).length;
   return {
     offset,
     length,

@@ -32,11 +32,7 @@ import {
   readNodes,
   rootIn,
 } from "../hierarchy/mod.ts";
-import {
-  consolidatedKey,
-  staleMetadata,
-  withFreshMetadata,
-} from "./verify/consolidated_metadata.ts";
+import { staleGroups } from "./verify/consolidated_metadata.ts";
 import { type Finding, MOST_FINDINGS, type Rule } from "./verify/findings.ts";
 import {
   canRecover,
@@ -274,27 +270,17 @@ async function repairConsolidated(
     ...node,
     document: parseExactZarrJson(node.bytes),
   }));
-  const changed = withFreshMetadata(place, nodes, invalid);
-  const left = staleMetadata(place, changed, invalid);
-  for (const each of left) results.leave(each);
-  const isLeft = new Set(left.map(({ message }) => message));
-  const stale = staleMetadata(place, nodes, invalid);
-  for (const [i, { path, bytes, document }] of changed.entries()) {
-    if (document === nodes[i]!.document) continue;
-    const key = consolidatedKey(place, nodes, path);
-    if (nodes[i]!.v2Documents.length > 0) {
-      for (const finding of stale) {
-        if (finding.key === key) results.leave(finding);
-      }
-      continue;
+  for (
+    const { group, nodes: stale, fresh } of staleGroups(place, nodes, invalid)
+  ) {
+    const isV2 = group.v2Documents.length > 0;
+    if (!isV2 && !dryRun && fresh !== group.document) {
+      const bytes = changeZarrJson(group.bytes, () => fresh);
+      await write(place.store, documentKey(place, group.path), bytes, options);
     }
-    if (!dryRun) {
-      const fresh = changeZarrJson(bytes, () => document);
-      await write(place.store, key, fresh, options);
-    }
-    for (const finding of stale) {
-      const isRepaired = finding.key === key && !isLeft.has(finding.message);
-      if (isRepaired) results.repair(finding);
+    for (const { finding, hasDocument } of stale) {
+      if (hasDocument && !isV2) results.repair(finding);
+      else results.leave(finding);
     }
   }
 }

@@ -4,7 +4,7 @@ import {
   isMembers,
   withoutConsolidated,
 } from "../../metadata/mod.ts";
-import { describeStore, type StoreKey } from "../../stores/mod.ts";
+import { describeStore } from "../../stores/mod.ts";
 import {
   documentKey,
   isSameDocument,
@@ -13,89 +13,59 @@ import {
 } from "../../hierarchy/mod.ts";
 import { type Finding, finding } from "./findings.ts";
 
+/** A group whose consolidated metadata is not what its nodes say. */
+interface StaleGroup {
+  readonly group: Node;
+  /** A finding for each such node, and whether the node has a document of its own. */
+  readonly nodes: readonly {
+    readonly finding: Finding;
+    readonly hasDocument: boolean;
+  }[];
+  /** The document of the group with the present documents of those nodes that have one. */
+  readonly fresh: unknown;
+}
+
 /**
  * Compares the consolidated metadata of groups with the documents of their nodes.
  *
  * @param reported The keys of documents that are not valid, which other findings report.
  */
-export function staleMetadata(
+export function staleGroups(
   place: Place,
   nodes: readonly Node[],
   reported: ReadonlySet<string>,
-): Finding[] {
-  const findings: Finding[] = [];
-  changeStale(place, nodes, reported, (group, path, own, node) => {
-    const problem = own === undefined
-      ? `describes a node that has no ${describe(documentKey(place, path))}`
-      : "is not what the node's own document says";
-    findings.push(finding(
-      "consolidated-metadata-differs",
-      consolidatedKey(place, nodes, group),
-      `The consolidated metadata of ${describe(`/${path}`)} in ${
-        describeStore(place.store)
-      } ${problem}`,
-    ));
-    return node;
-  });
-  return findings;
-}
-
-/** The key of the document with the consolidated metadata of a group. */
-export function consolidatedKey(
-  place: Place,
-  nodes: readonly Node[],
-  group: string,
-): StoreKey {
-  const v2 = nodes.find(({ path }) => path === group)?.v2Documents ?? [];
-  return v2.find((key) => key.endsWith("/.zmetadata")) ??
-    documentKey(place, group);
-}
-
-/**
- * Puts the documents of nodes into the consolidated metadata of their groups. Nodes
- * without a document of their own stay as they are.
- *
- * @param reported The keys of documents that are not valid, which other findings report.
- * @returns The nodes in the same order, with the same documents where nothing changes.
- */
-export function withFreshMetadata(
-  place: Place,
-  nodes: readonly Node[],
-  reported: ReadonlySet<string>,
-): Node[] {
-  return changeStale(place, nodes, reported, (_group, _path, own, node) => {
-    if (!isMembers(own)) return node;
-    const inner = isMembers(node) ? node.consolidated_metadata : undefined;
-    const fresh = withoutConsolidated(own) as Record<string, unknown>;
-    return inner === undefined
-      ? fresh
-      : { ...fresh, consolidated_metadata: inner };
-  });
-}
-
-/**
- * Changes the documents in consolidated metadata that are not those of their nodes.
- *
- * @param change Called with the path of the group, the path of the node, the node's own
- * document if there is one, and the document in the consolidated metadata.
- */
-function changeStale(
-  place: Place,
-  nodes: readonly Node[],
-  reported: ReadonlySet<string>,
-  change: (group: string, path: string, own: unknown, node: unknown) => unknown,
-): Node[] {
+): StaleGroup[] {
   const documents = new Map(
     nodes.map(({ path, document }) => [path, document]),
   );
-  return nodes.map((group) => ({
-    ...group,
-    document: changeNodes(group.document, (node, below) => {
+  return nodes.flatMap((group) => {
+    const key = group.v2Documents.find((key) => key.endsWith("/.zmetadata")) ??
+      documentKey(place, group.path);
+    const stale: StaleGroup["nodes"][number][] = [];
+    const fresh = changeNodes(group.document, (node, below) => {
       const path = [group.path, below].filter((name) => name !== "").join("/");
       const own = documents.get(path);
       const isSame = below === "" || reported.has(documentKey(place, path)) ||
         isSameDocument(withoutConsolidated(node), withoutConsolidated(own));
-      return isSame ? node : change(group.path, path, own, node);
-    }),
-  }));
+      if (isSame) return node;
+      const problem = own === undefined
+        ? `describes a node that has no ${describe(documentKey(place, path))}`
+        : "is not what the node's own document says";
+      const message = `The consolidated metadata of ${
+        describe(`/${path}`)
+      } in ${describeStore(place.store)} ${problem}`;
+      const hasDocument = isMembers(own);
+      stale.push({
+        finding: finding("consolidated-metadata-differs", key, message),
+        hasDocument,
+      });
+      if (!hasDocument) return node;
+      const inner = isMembers(node) ? node.consolidated_metadata : undefined;
+      return {
+        ...withoutConsolidated(own) as Record<string, unknown>,
+        ...inner !== undefined && { consolidated_metadata: inner },
+      };
+    });
+    return stale.length === 0 ? [] : [{ group, nodes: stale, fresh }];
+  });
 }

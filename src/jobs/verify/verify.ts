@@ -45,7 +45,7 @@ import {
 import { verifyArchive } from "./archive_entries.ts";
 import { elementForm } from "../../blocks/mod.ts";
 import { type ChunkDecoding, withDecoding } from "./chunk_decoding.ts";
-import { staleMetadata } from "./consolidated_metadata.ts";
+import { staleGroups } from "./consolidated_metadata.ts";
 import {
   assertVerifyOptions,
   type Finding,
@@ -306,8 +306,8 @@ async function verifyNodes(
   }
   const reported = new Set<string>(broken.keys());
   for (const path of selected.excluded) reported.add(documentKey(place, path));
-  for (const each of staleMetadata(place, nodes, reported)) {
-    findings.addShared(each);
+  for (const group of staleGroups(place, nodes, reported)) {
+    for (const { finding } of group.nodes) findings.addShared(finding);
   }
   return { arrays, otherValues };
 }
