@@ -9,12 +9,10 @@ import {
   PALETTES,
   rangeOf,
 } from "../../page/colors.ts";
-import { createHandler } from "../../serve.ts";
-import { IndexPages } from "../../src/cli/page/index_pages.ts";
 import { withZarrParts } from "../../zarrita.ts";
 import { testInChromium } from "../browser/chromium.ts";
-import { pixelsOf } from "../browser/page.ts";
 import { encodeJson } from "../support/documents.ts";
+import { withPages } from "./chromium_pages.ts";
 
 const CHANNELS = [
   { label: "DAPI", color: "0000FF", window: { start: 100, end: 900 } },
@@ -134,38 +132,6 @@ testInChromium(
   "a page of a group draws the smallest of its levels",
   async (browser, t) => {
     const store = await exampleStore();
-    const handler = createHandler(store, { onError() {} });
-    const pages = new IndexPages(store, "example", { onError() {} });
-    const server = Deno.serve(
-      { port: 0, hostname: "127.0.0.1", onListen() {} },
-      async (request) => await pages.answer(request) ?? await handler(request),
-    );
-    const origin = `http://127.0.0.1:${server.addr.port}`;
-    const page = await browser.newPage({
-      viewport: { width: 390, height: 844 },
-    });
-    page.setDefaultTimeout(10_000);
-    const problems: string[] = [];
-    page.on("request", (request) => {
-      const url = request.url();
-      if (!url.startsWith(origin) && !url.startsWith("data:")) {
-        problems.push(url);
-      }
-    });
-    page.on("dialog", (dialog) => {
-      problems.push(dialog.message());
-      dialog.dismiss();
-    });
-    page.on("console", (message) => {
-      const isOfResponse = message.text().startsWith("Failed to load resource");
-      if (message.type() === "error" && !isOfResponse) {
-        problems.push(message.text());
-      }
-    });
-    page.on("pageerror", (error) => problems.push(error.message));
-    const waitFor = (text: string) =>
-      page.locator("#view [role=status]").filter({ hasText: text }).waitFor();
-    const pixels = async () => (await pixelsOf(page)).pixels;
     const channel = (index: number) => {
       const { color, window } = CHANNELS[index]!;
       return {
@@ -173,86 +139,83 @@ testInChromium(
         window: window && [window.start, window.end] as const,
       };
     };
-    try {
-      await t.step("of several channels in their colors", async () => {
-        await page.goto(`${origin}/mixed`);
-        await waitFor("values from");
-        const both = paintChannels(samplesOf(2), 3, [channel(0), channel(1)]);
-        assertEquals(await pixels(), both);
-        await page.getByText("The smallest of 2 levels, 1.").waitFor();
-      });
-      await t.step("and of those that are chosen", async () => {
-        const changed = page.waitForFunction((first) => {
-          const canvas = document.querySelector("canvas")!;
-          const { data } = canvas.getContext("2d")!.getImageData(0, 0, 16, 9);
-          return data.join() !== first;
-        }, (await pixels()).join());
-        await page.getByRole("checkbox", { name: "GFP" }).uncheck();
-        await changed;
-        assertEquals(
-          await pixels(),
-          paintChannels(samplesOf(2), 3, [channel(0)]),
+    await withPages(
+      browser,
+      store,
+      async ({ page, origin, waitFor, picture, assertNarrow }) => {
+        const pixels = async () => (await picture()).pixels;
+        await t.step("of several channels in their colors", async () => {
+          await page.goto(`${origin}/mixed`);
+          await waitFor("values from");
+          const both = paintChannels(samplesOf(2), 3, [channel(0), channel(1)]);
+          assertEquals(await pixels(), both);
+          await page.getByText("The smallest of 2 levels, 1.").waitFor();
+        });
+        await t.step("and of those that are chosen", async () => {
+          const changed = page.waitForFunction((first) => {
+            const canvas = document.querySelector("canvas")!;
+            const { data } = canvas.getContext("2d")!.getImageData(0, 0, 16, 9);
+            return data.join() !== first;
+          }, (await pixels()).join());
+          await page.getByRole("checkbox", { name: "GFP" }).uncheck();
+          await changed;
+          assertEquals(
+            await pixels(),
+            paintChannels(samplesOf(2), 3, [channel(0)]),
+          );
+          await page.getByRole("slider", { name: "z" }).fill("3");
+          await page.waitForURL(`${origin}/mixed?at=0%2C3%2C0%2C0`);
+          await page.reload();
+          await waitFor("values from");
+          assertEquals(
+            await pixels(),
+            paintChannels(samplesOf(3), 3, [channel(0), channel(1)]),
+          );
+        });
+        await t.step("of one channel in a palette", async () => {
+          await page.goto(`${origin}/first`);
+          await waitFor("values from 128 to 191"); // The plane in the middle.
+          const values = Array.from({ length: 64 }, (_, i) => 128 + i);
+          assertEquals(
+            await pixels(),
+            paint(values, rangeOf(values, -1)!, PALETTES.Dusk!, -1),
+          );
+        });
+        await t.step("of colors", async () => {
+          await page.goto(`${origin}/colors`);
+          await waitFor("values from 2 to 250");
+          const samples = Array.from({ length: 126 }, (_, i) => i * 2);
+          assertEquals(await pixels(), paintSamples(samples, 3, 255));
+        });
+        await t.step("and says why there is none", async () => {
+          await page.goto(`${origin}/text`);
+          await page.locator("#view [role=status]").filter({
+            hasText: /no picture|No picture/,
+          }).waitFor();
+        });
+        await t.step("with hostile attributes, as texts", async () => {
+          await page.goto(`${origin}/hostile`);
+          await waitFor("values from");
+          assertEquals(await page.locator("img").count(), 0);
+          await page.getByRole("checkbox", { name: "<img src=x" }).waitFor();
+          await page.getByText("not below this group").first().waitFor();
+        });
+        await t.step(
+          "whose table leads to the pages of the levels",
+          async () => {
+            await page.goto(`${origin}/mixed`);
+            await page.locator("table.levels").getByRole("link", { name: "0" })
+              .click();
+            await page.waitForURL(`${origin}/mixed/0`);
+            await waitFor("values from 0 to 0");
+          },
         );
-        await page.getByRole("slider", { name: "z" }).fill("3");
-        await page.waitForURL(`${origin}/mixed?at=0%2C3%2C0%2C0`);
-        await page.reload();
-        await waitFor("values from");
-        assertEquals(
-          await pixels(),
-          paintChannels(samplesOf(3), 3, [channel(0), channel(1)]),
+        await t.step(
+          "in the width of a phone, light and dark",
+          () => assertNarrow(["/mixed", "/hostile", "/colors"]),
         );
-      });
-      await t.step("of one channel in a palette", async () => {
-        await page.goto(`${origin}/first`);
-        await waitFor("values from 128 to 191"); // The plane in the middle.
-        const values = Array.from({ length: 64 }, (_, i) => 128 + i);
-        assertEquals(
-          await pixels(),
-          paint(values, rangeOf(values, -1)!, PALETTES.Dusk!, -1),
-        );
-      });
-      await t.step("of colors", async () => {
-        await page.goto(`${origin}/colors`);
-        await waitFor("values from 2 to 250");
-        const samples = Array.from({ length: 126 }, (_, i) => i * 2);
-        assertEquals(await pixels(), paintSamples(samples, 3, 255));
-      });
-      await t.step("and says why there is none", async () => {
-        await page.goto(`${origin}/text`);
-        await page.locator("#view [role=status]").filter({
-          hasText: /no picture|No picture/,
-        }).waitFor();
-      });
-      await t.step("with hostile attributes, as texts", async () => {
-        await page.goto(`${origin}/hostile`);
-        await waitFor("values from");
-        assertEquals(await page.locator("img").count(), 0);
-        await page.getByRole("checkbox", { name: "<img src=x" }).waitFor();
-        await page.getByText("not below this group").first().waitFor();
-      });
-      await t.step("whose table leads to the pages of the levels", async () => {
-        await page.goto(`${origin}/mixed`);
-        await page.locator("table.levels").getByRole("link", { name: "0" })
-          .click();
-        await page.waitForURL(`${origin}/mixed/0`);
-        await waitFor("values from 0 to 0");
-      });
-      await t.step("in the width of a phone, light and dark", async () => {
-        for (const colorScheme of ["light", "dark"] as const) {
-          await page.emulateMedia({ colorScheme });
-          for (const path of ["/mixed", "/hostile", "/colors"]) {
-            await page.goto(origin + path);
-            const width = await page.evaluate(() =>
-              document.documentElement.scrollWidth
-            );
-            assertEquals(width, 390, path);
-          }
-        }
-      });
-      assertEquals(problems, []);
-    } finally {
-      await page.close();
-      await server.shutdown();
-    }
+      },
+      (path) => path.startsWith("/hostile") || /\/c\//.test(path),
+    );
   },
 );

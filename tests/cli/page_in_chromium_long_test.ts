@@ -7,15 +7,12 @@ import {
   encodeShard,
   FileSystemStore,
   MemoryStore,
-  type StoreKey,
 } from "../../mod.ts";
 import { paint, PALETTES, rangeOf } from "../../page/colors.ts";
-import { createHandler } from "../../serve.ts";
-import { IndexPages } from "../../src/cli/page/index_pages.ts";
 import { withZarrParts } from "../../zarrita.ts";
 import { testInChromium } from "../browser/chromium.ts";
-import { pixelsOf } from "../browser/page.ts";
 import { encodeJson } from "../support/documents.ts";
+import { withPages } from "./chromium_pages.ts";
 
 const SOURCE = new FileSystemStore("tests/fixtures/dem.zarr");
 
@@ -74,190 +71,155 @@ testInChromium(
   "a page draws pictures of its array, and shows other chunks",
   async (browser, t) => {
     const store = await exampleStore();
-    const handler = createHandler(store, { onError() {} });
-    const pages = new IndexPages(store, "example", { onError() {} });
     // Answers to requests for /slow/c wait until the test lets them go.
     let slow = Promise.withResolvers<void>();
     slow.resolve();
-    const server = Deno.serve(
-      { port: 0, hostname: "127.0.0.1", onListen() {} },
-      async (request) => {
-        if (request.url.includes("/slow/c")) await slow.promise;
-        return await pages.answer(request) ?? await handler(request);
-      },
-    );
-    const origin = `http://127.0.0.1:${server.addr.port}`;
-    const page = await browser.newPage({
-      viewport: { width: 390, height: 844 },
-    });
-    page.setDefaultTimeout(10_000); // More than any step takes.
-    const problems: string[] = [];
-    page.on("request", (request) => {
-      const url = request.url();
-      const isOwn = url.startsWith(origin) || url.startsWith("data:");
-      if (!isOwn) problems.push(url);
-    });
-    page.on("response", (response) => {
-      const url = response.url();
-      const isMissing = url.startsWith(`${origin}/stack/c/1/`) ||
-        url.startsWith(`${origin}/damaged/c/0/0`);
-      if (response.status() >= 400 && !isMissing) problems.push(url);
-    });
-    page.on("console", (message) => {
-      const isOfResponse = message.text().startsWith("Failed to load resource");
-      if (message.type() !== "error" || isOfResponse) return;
-      problems.push(message.text());
-    });
-    page.on("pageerror", (error) => problems.push(error.message));
-    const status = page.locator("#view [role=status]");
-    const waitFor = (text: string) =>
-      status.filter({ hasText: text }).waitFor();
-    try {
-      await t.step("of two dimensions", async () => {
-        await page.goto(`${origin}/dem`);
-        await waitFor("values from");
-        const array = await zarr.open.v3(SOURCE, { kind: "array" });
-        const { data } = await zarr.get(
-          array as zarr.Array<"int16", FileSystemStore>,
-        );
-        const { width, pixels } = await pixelsOf(page);
-        assertEquals(width, 403);
-        assertEquals(pixels, pictureOf(data, Number(array.fillValue)));
-      });
-      await t.step("of other colors", async () => {
-        const before = (await pixelsOf(page)).pixels;
-        await page.locator("select").selectOption("Gray");
-        await page.waitForFunction((first) => {
-          const canvas = document.querySelector("canvas")!;
-          const { data } = canvas.getContext("2d")!.getImageData(0, 0, 1, 1);
-          return data.join() !== first;
-        }, before.slice(0, 4).join());
-      });
-      await t.step("of the slice that a slider chooses", async () => {
-        await page.goto(`${origin}/stack`);
-        await waitFor("values from"); // The first stored slice.
-        const elements = Array.from({ length: 600 }, (_, i) => i + 1);
-        assertEquals((await pixelsOf(page)).pixels, pictureOf(elements, 0));
-        await page.locator("input[type=range]").fill("1");
-        await waitFor("values from 0 to 0");
-      });
-      await t.step("with the value under the pointer", async () => {
-        await page.goto(`${origin}/stack`);
-        await waitFor("values from");
-        const box = (await page.locator("canvas").boundingBox())!;
-        await page.locator("canvas").hover({
-          position: { x: box.width * 4.5 / 30, y: box.height * 3.5 / 20 },
-        });
-        await waitFor("[2, 3, 4] 95");
-      });
-      await t.step(
-        "and goes to the chunk that is clicked on the map",
-        async () => {
-          const map = page.locator("svg[data-steps]");
-          const box = (await map.boundingBox())!;
-          await map.click({
-            position: { x: box.width / 2, y: box.height * 3 / 4 },
-          });
-          await page.waitForURL(`${origin}/stack?chunk=2%2C1%2C0`);
-          await page.getByRole("heading", { name: "Chunk 2, 1, 0" }).waitFor();
+    const isMissing = (path: string) =>
+      /^\/(?:stack\/c\/1\/|damaged\/c\/0\/0)/.test(path);
+    const before = async (path: string) => {
+      if (path.startsWith("/slow/c")) await slow.promise;
+    };
+    await withPages(
+      browser,
+      store,
+      async ({ page, origin, waitFor, picture, assertNarrow }) => {
+        await t.step("of two dimensions", async () => {
+          await page.goto(`${origin}/dem`);
           await waitFor("values from");
-        },
-      );
-      await t.step(
-        "whose place is in the URL, also after back and forward",
-        async () => {
-          await page.goto(`${origin}/slow`);
-          const slider = page.getByRole("slider", { name: "dimension 0" });
-          await waitFor("values from 0 to 0");
-          for (const slice of [3, 5]) {
-            await slider.fill(`${slice}`);
-            await waitFor(`values from ${slice} to ${slice}`);
-          }
-          await page.waitForURL(`${origin}/slow?at=5%2C0%2C0`);
-          for (
-            const [go, slice] of [["goBack", 3], ["goBack", 0], [
-              "goForward",
-              3,
-            ]] as const
-          ) {
-            await page[go]();
-            await waitFor(`values from ${slice} to ${slice}`);
-            assertEquals(await slider.inputValue(), `${slice}`);
-          }
-          await page.reload();
-          await waitFor("values from 3 to 3");
-          assertEquals(await slider.inputValue(), "3");
-          for (const place of ["9,0,0", "1,2", "x", "-1,0,0"]) {
-            await page.goto(`${origin}/slow?at=${place}`);
-            await waitFor("values from 0 to 0");
-          }
-        },
-      );
-      await t.step("of the last slice that a quick hand chooses", async () => {
-        slow = Promise.withResolvers();
-        await page.goto(`${origin}/slow`);
-        const slider = page.getByRole("slider", { name: "dimension 0" });
-        for (const slice of [2, 4, 7]) {
-          await slider.fill(`${slice}`);
-        }
-        slow.resolve();
-        await waitFor("values from 7 to 7");
-        slow = Promise.withResolvers();
-        await slider.fill("8");
-        await slider.press("ArrowLeft");
-        await slider.press("ArrowLeft");
-        slow.resolve();
-        await waitFor("values from 6 to 6");
-      });
-      await t.step("without the chunks that are damaged", async () => {
-        await page.goto(`${origin}/damaged`);
-        await waitFor(
-          "12 chunks cannot be read, such as 0, 0: The stored data is damaged",
-        );
-        const { width, pixels } = await pixelsOf(page);
-        assertEquals([width, pixels[3], pixels[4 * 402 + 3]], [403, 0, 255]);
-        await page.getByRole("heading", { name: "Shard 0, 0" }).waitFor();
-        await page.getByLabel("longitude").fill("3");
-        await page.getByRole("button", { name: "Show shard" }).click();
-        await page.getByRole("heading", { name: "Shard 0, 3" }).waitFor();
-      });
-      await t.step("and copies lines that open it", async () => {
-        await page.context().grantPermissions([
-          "clipboard-read",
-          "clipboard-write",
-        ]);
-        for (const path of ["/dem", "/group"]) {
-          await page.goto(origin + path);
-          await page.getByRole("button", {
-            name: "Copy the lines for zarr-python",
-          })
-            .click();
-          await page.getByText("Copied").waitFor();
-          const text = await page.evaluate(() =>
-            navigator.clipboard.readText()
+          const array = await zarr.open.v3(SOURCE, { kind: "array" });
+          const { data } = await zarr.get(
+            array as zarr.Array<"int16", FileSystemStore>,
           );
-          assertEquals(text.startsWith("import zarr\n\n"), true, text);
-        }
-      });
-      await t.step("in the width of a phone, light and dark", async () => {
-        for (const colorScheme of ["light", "dark"] as const) {
-          await page.emulateMedia({ colorScheme });
-          for (
-            const path of ["/", "/dem", "/stack", "/damaged"] as StoreKey[]
-          ) {
+          const { width, pixels } = await picture();
+          assertEquals(width, 403);
+          assertEquals(pixels, pictureOf(data, Number(array.fillValue)));
+        });
+        await t.step("of other colors", async () => {
+          const before = (await picture()).pixels;
+          await page.locator("select").selectOption("Gray");
+          await page.waitForFunction((first) => {
+            const canvas = document.querySelector("canvas")!;
+            const { data } = canvas.getContext("2d")!.getImageData(0, 0, 1, 1);
+            return data.join() !== first;
+          }, before.slice(0, 4).join());
+        });
+        await t.step("of the slice that a slider chooses", async () => {
+          await page.goto(`${origin}/stack`);
+          await waitFor("values from"); // The first stored slice.
+          const elements = Array.from({ length: 600 }, (_, i) => i + 1);
+          assertEquals((await picture()).pixels, pictureOf(elements, 0));
+          await page.locator("input[type=range]").fill("1");
+          await waitFor("values from 0 to 0");
+        });
+        await t.step("with the value under the pointer", async () => {
+          await page.goto(`${origin}/stack`);
+          await waitFor("values from");
+          const box = (await page.locator("canvas").boundingBox())!;
+          await page.locator("canvas").hover({
+            position: { x: box.width * 4.5 / 30, y: box.height * 3.5 / 20 },
+          });
+          await waitFor("[2, 3, 4] 95");
+        });
+        await t.step(
+          "and goes to the chunk that is clicked on the map",
+          async () => {
+            const map = page.locator("svg[data-steps]");
+            const box = (await map.boundingBox())!;
+            await map.click({
+              position: { x: box.width / 2, y: box.height * 3 / 4 },
+            });
+            await page.waitForURL(`${origin}/stack?chunk=2%2C1%2C0`);
+            await page.getByRole("heading", { name: "Chunk 2, 1, 0" })
+              .waitFor();
+            await waitFor("values from");
+          },
+        );
+        await t.step(
+          "whose place is in the URL, also after back and forward",
+          async () => {
+            await page.goto(`${origin}/slow`);
+            const slider = page.getByRole("slider", { name: "dimension 0" });
+            await waitFor("values from 0 to 0");
+            for (const slice of [3, 5]) {
+              await slider.fill(`${slice}`);
+              await waitFor(`values from ${slice} to ${slice}`);
+            }
+            await page.waitForURL(`${origin}/slow?at=5%2C0%2C0`);
+            for (
+              const [go, slice] of [["goBack", 3], ["goBack", 0], [
+                "goForward",
+                3,
+              ]] as const
+            ) {
+              await page[go]();
+              await waitFor(`values from ${slice} to ${slice}`);
+              assertEquals(await slider.inputValue(), `${slice}`);
+            }
+            await page.reload();
+            await waitFor("values from 3 to 3");
+            assertEquals(await slider.inputValue(), "3");
+            for (const place of ["9,0,0", "1,2", "x", "-1,0,0"]) {
+              await page.goto(`${origin}/slow?at=${place}`);
+              await waitFor("values from 0 to 0");
+            }
+          },
+        );
+        await t.step(
+          "of the last slice that a quick hand chooses",
+          async () => {
+            slow = Promise.withResolvers();
+            await page.goto(`${origin}/slow`);
+            const slider = page.getByRole("slider", { name: "dimension 0" });
+            for (const slice of [2, 4, 7]) {
+              await slider.fill(`${slice}`);
+            }
+            slow.resolve();
+            await waitFor("values from 7 to 7");
+            slow = Promise.withResolvers();
+            await slider.fill("8");
+            await slider.press("ArrowLeft");
+            await slider.press("ArrowLeft");
+            slow.resolve();
+            await waitFor("values from 6 to 6");
+          },
+        );
+        await t.step("without the chunks that are damaged", async () => {
+          await page.goto(`${origin}/damaged`);
+          await waitFor(
+            "12 chunks cannot be read, such as 0, 0: The stored data is damaged",
+          );
+          const { width, pixels } = await picture();
+          assertEquals([width, pixels[3], pixels[4 * 402 + 3]], [403, 0, 255]);
+          await page.getByRole("heading", { name: "Shard 0, 0" }).waitFor();
+          await page.getByLabel("longitude").fill("3");
+          await page.getByRole("button", { name: "Show shard" }).click();
+          await page.getByRole("heading", { name: "Shard 0, 3" }).waitFor();
+        });
+        await t.step("and copies lines that open it", async () => {
+          await page.context().grantPermissions([
+            "clipboard-read",
+            "clipboard-write",
+          ]);
+          for (const path of ["/dem", "/group"]) {
             await page.goto(origin + path);
-            const width = await page.evaluate(() =>
-              document.documentElement.scrollWidth
+            await page.getByRole("button", {
+              name: "Copy the lines for zarr-python",
+            })
+              .click();
+            await page.getByText("Copied").waitFor();
+            const text = await page.evaluate(() =>
+              navigator.clipboard.readText()
             );
-            assertEquals(width, 390, path);
+            assertEquals(text.startsWith("import zarr\n\n"), true, text);
           }
-        }
-      });
-      assertEquals(problems, []);
-    } finally {
-      slow.resolve();
-      await page.close();
-      await server.shutdown();
-    }
+        });
+        await t.step(
+          "in the width of a phone, light and dark",
+          () => assertNarrow(["/", "/dem", "/stack", "/damaged"]),
+        );
+      },
+      isMissing,
+      before,
+    );
   },
 );
