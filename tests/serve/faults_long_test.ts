@@ -233,6 +233,9 @@ for (const [name, change, status, reason = /^/] of FAULTS) {
         assertEquals(response.status, status, message);
         assertEquals(response.headers.get("cache-control"), "no-store");
         assertEquals(response.headers.has("etag"), false);
+        // Pages of other origins read errors, too.
+        const origin = response.headers.get("access-control-allow-origin");
+        assertEquals(origin, "*");
         const text = await response.text();
         if (init.method !== "HEAD") assertMatch(text, reason, message);
         const all = JSON.stringify([...response.headers]) + text;
@@ -245,6 +248,14 @@ for (const [name, change, status, reason = /^/] of FAULTS) {
     });
   });
 }
+
+Deno.test("createHandler answers all the same if onError throws", async () => {
+  const store = storeThat(() => Promise.reject(new Error("Out of reach")));
+  const onError = () => {
+    throw new Error("The log is full");
+  };
+  assertEquals((await served(store, { onError })(PATH)).status, 502);
+});
 
 Deno.test("createHandler answers 502 if the store stalls", async () => {
   const store = storeThat(() => new Promise(() => {}));
