@@ -96,7 +96,7 @@ export const ADOPT: Command = {
         const format = pyramidFormat(path, { page });
         const levels = await adoptLevels(store, path, format, files, options);
         progress.clear();
-        reportLevels(levels, args, into, io);
+        report(levels, args, into, io);
       } else {
         const adopted = format === "zip"
           ? await adoptArray(
@@ -108,7 +108,7 @@ export const ADOPT: Command = {
           )
           : await adoptArray(store, path, tiffFormat({ page }), files, options);
         progress.clear();
-        reportArray(adopted, args, into, io);
+        report(adopted, args, into, io);
       }
       return 0;
     } catch (error) {
@@ -144,66 +144,53 @@ async function assertNoV2(operands: readonly string[]): Promise<void> {
   }
 }
 
-function reportArray(
-  { chunks, report }: AdoptedArray,
+/** Prints what became of an array of files, or of the levels of a pyramid. */
+function report(
+  adopted: AdoptedArray | AdoptedPyramid,
   args: Arguments,
   into: string,
   io: Io,
 ): void {
-  const { metadata } = chunks;
+  const isPyramid = "levels" in adopted;
   if (args.has("json")) {
-    return printJson(io, "adopt", { ...report, metadata });
+    return printJson(
+      io,
+      "adopt",
+      isPyramid
+        ? {
+          levels: adopted.levels.map((
+            { path, chunks: { metadata }, report },
+          ) => ({ path, ...report, metadata })),
+          attributes: adopted.attributes,
+          notes: adopted.notes,
+        }
+        : { ...adopted.report, metadata: adopted.chunks.metadata },
+    );
   }
   if (args.has("quiet")) return;
-  const { files, missingFiles, innerChunks, indexBytes, notes } = report;
+  const levels = isPyramid ? adopted.levels : [{ path: "", ...adopted }];
+  const { files, notes } = levels[0]!.report;
   const done = args.has("dry-run") ? "would be adopted" : "adopted";
-  io.print(`${unitsText(files, "file")} ${done} into ${into}`);
-  io.print(
-    `  ${shapeText(metadata.shape)} elements, ${
-      unitsText(innerChunks, "inner chunk")
-    }, indexes of ${bytesText(indexBytes)}`,
-  );
-  if (missingFiles > 0) io.print(missingText(missingFiles));
-  for (const note of notes) io.print(`  ${note}`);
-}
-
-function missingText(count: number): string {
-  const [have, whose] = count === 1 ? ["has", "its"] : ["have", "their"];
-  return `  ${
-    unitsText(count, "place")
-  } ${have} no file: ${whose} elements have the fill value`;
-}
-
-function reportLevels(
-  { levels, attributes, notes }: AdoptedPyramid,
-  args: Arguments,
-  into: string,
-  io: Io,
-): void {
-  if (args.has("json")) {
-    const arrays = levels.map(({ path, chunks: { metadata }, report }) => ({
-      path,
-      ...report,
-      metadata,
-    }));
-    return printJson(io, "adopt", { levels: arrays, attributes, notes });
-  }
-  if (args.has("quiet")) return;
-  const { report } = levels[0]!;
-  const done = args.has("dry-run") ? "would be adopted" : "adopted";
-  io.print(
-    `${unitsText(report.files, "file")} ${done} into ${into}, with ${
-      unitsText(levels.length, "level")
-    }`,
-  );
-  for (const { path, chunks, report } of levels) {
+  const count = isPyramid ? `, with ${unitsText(levels.length, "level")}` : "";
+  io.print(`${unitsText(files, "file")} ${done} into ${into}${count}`);
+  for (const { path, chunks: { metadata }, report } of levels) {
     const { innerChunks, indexBytes, missingFiles } = report;
     io.print(
-      `  ${path}: ${shapeText(chunks.metadata.shape)} elements, ${
-        unitsText(innerChunks, "inner chunk")
-      }, indexes of ${bytesText(indexBytes)}`,
+      `  ${isPyramid ? `${path}: ` : ""}${
+        shapeText(metadata.shape)
+      } elements, ${unitsText(innerChunks, "inner chunk")}, indexes of ${
+        bytesText(indexBytes)
+      }`,
     );
-    if (missingFiles > 0) io.print(missingText(missingFiles));
+    if (missingFiles === 0) continue;
+    const [have, whose] = missingFiles === 1
+      ? ["has", "its"]
+      : ["have", "their"];
+    io.print(
+      `  ${
+        unitsText(missingFiles, "place")
+      } ${have} no file: ${whose} elements have the fill value`,
+    );
   }
-  for (const note of notes) io.print(`  ${note}`);
+  for (const note of isPyramid ? adopted.notes : notes) io.print(`  ${note}`);
 }

@@ -14,7 +14,13 @@ import {
 } from "../metadata/mod.ts";
 import { innermostCodecs } from "../zarrita/mod.ts";
 import type { Io } from "./command.ts";
-import { bytesText, countText, shapeText, unitsText } from "./format.ts";
+import {
+  bytesText,
+  countText,
+  shapeText,
+  someOf,
+  unitsText,
+} from "./format.ts";
 import { withFlags } from "./error_output.ts";
 
 /** The lines about a node. */
@@ -158,9 +164,6 @@ function codecsText(codecs: readonly (string | NamedConfiguration)[]): string {
   }).join(", ");
 }
 
-/** The number of keys and paths that a line names. */
-const MOST_NAMED = 3;
-
 /**
  * Prints what a conversion has not converted: metadata and nodes of Zarr v2, nodes that are
  * excluded or not valid, and arrays that cannot get the layout.
@@ -170,32 +173,30 @@ export function printOthers(
   { isInPlace }: { isInPlace: boolean },
   io: Io,
 ): void {
-  if (v2Documents.length > 0) {
-    io.print(
+  // A node stands for those below it.
+  const all = new Set(excluded);
+  const outermost = excluded.filter((path) =>
+    !all.has(path.slice(0, Math.max(0, path.lastIndexOf("/"))))
+  );
+  const left = isInPlace ? "left as they are" : "left out";
+  const lists: [string, readonly string[]][] = [
+    [
       `${
         isInPlace ? "removed" : "not copied"
-      }: Zarr v2 metadata beside zarr.json, ${named(v2Documents)}`,
-    );
-  }
-  if (v2Nodes.length > 0) {
-    const paths = v2Nodes.map((path) => `/${path}`);
-    io.print(
-      `${
-        isInPlace ? "left as they are" : "became Zarr v3"
-      }: nodes of Zarr v2, ${named(paths)}`,
-    );
-  }
-  if (excluded.length > 0) {
-    // A node stands for those below it.
-    const all = new Set(excluded.map((path) => `/${path}`));
-    const paths = [...all].filter((path) =>
-      !all.has(path.slice(0, path.lastIndexOf("/")))
-    );
-    io.print(
-      `${isInPlace ? "left as they are" : "left out"} by --only or --exclude: ${
-        named(paths)
-      }`,
-    );
+      }: Zarr v2 metadata beside zarr.json, `,
+      v2Documents,
+    ],
+    [
+      `${isInPlace ? left : "became Zarr v3"}: nodes of Zarr v2, `,
+      v2Nodes.map((path) => `/${path}`),
+    ],
+    [
+      `${left} by --only or --exclude: `,
+      outermost.map((path) => `/${path}`),
+    ],
+  ];
+  for (const [text, keys] of lists) {
+    if (keys.length > 0) io.print(text + someOf(keys));
   }
   const reasons = Map.groupBy(others, ({ message }) => message);
   for (const [message, arrays] of reasons) {
@@ -210,12 +211,6 @@ export function printOthers(
   for (const { path, message } of leftOut) {
     io.print(`left out /${path}: ${withFlags(message)}`);
   }
-}
-
-function named(texts: readonly string[]): string {
-  const rest = texts.length - MOST_NAMED;
-  return [...texts.slice(0, MOST_NAMED), ...rest > 0 ? [`${rest} more`] : []]
-    .join(", ");
 }
 
 /** Prints the new layouts of arrays with the first chunk of each, for a dry run. */

@@ -31,6 +31,16 @@ export function unitsText(count: number, unit: string): string {
   return `${countText(count)} ${unit}${count === 1 ? "" : "s"}`;
 }
 
+/** The number of names that a line has. */
+const MOST_NAMED = 3;
+
+/** The first names, and the number of the others. */
+export function someOf(names: readonly string[]): string {
+  const rest = names.length - MOST_NAMED;
+  return [...names.slice(0, MOST_NAMED), ...rest > 0 ? [`${rest} more`] : []]
+    .join(", ");
+}
+
 /** Lengths along dimensions, such as `128 × 120`. */
 export function shapeText(shape: readonly number[]): string {
   return shape.length === 0

@@ -1,6 +1,6 @@
 import { migrate, type Migration } from "../jobs/mod.ts";
 import type { Command, Io } from "./command.ts";
-import { jsonText, unitsText } from "./format.ts";
+import { jsonText, someOf, unitsText } from "./format.ts";
 import { withFlags } from "./error_output.ts";
 import { assertSource, openWritableStore } from "./open_store.ts";
 
@@ -42,9 +42,6 @@ export const MIGRATE: Command = {
   },
 };
 
-/** The most documents that are named. */
-const MOST_NAMED = 3;
-
 function report(
   { arrays, groups, written, kept, removed, leftOut, masked, notJson }:
     Migration,
@@ -73,7 +70,7 @@ function report(
     );
   }
   if (masked.length > 0) {
-    const paths = named(masked.map((path) => `/${path}`));
+    const paths = someOf(masked.map((path) => `/${path}`));
     io.print(
       `  xarray takes the fill values of ${
         unitsText(masked.length, "array")
@@ -83,17 +80,11 @@ function report(
   if (notJson.length > 0) {
     io.print(
       `  NaN or an infinity is in the attributes in ${
-        named(notJson)
+        someOf(notJson)
       }, as it was: some programs cannot read such documents`,
     );
   }
   for (const { path, message } of leftOut) {
     io.print(`  left as it is, /${path}: ${withFlags(message)}`);
   }
-}
-
-function named(keys: readonly string[]): string {
-  const rest = keys.length - MOST_NAMED;
-  return [...keys.slice(0, MOST_NAMED), ...rest > 0 ? [`${rest} more`] : []]
-    .join(", ");
 }

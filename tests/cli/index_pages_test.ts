@@ -306,46 +306,6 @@ Deno.test("a page shows a Zarr v2 array, whether the store can list or not", asy
   assertEquals(text.includes("v2"), false);
 });
 
-Deno.test("files of pages are found or not, whatever their path, and never fail", async () => {
-  const errors: unknown[] = [];
-  const onError = (error: unknown) => errors.push(error);
-  const pages = new IndexPages(await exampleStore(), "data", { onError });
-  const piece = fc.constantFrom(
-    ...[
-      "%5B",
-      "[",
-      "%ff",
-      "%ff.js",
-      "%",
-      "%zz",
-      "//",
-      "/",
-      "..",
-      "%2e%2e",
-      ".",
-    ],
-    ...["%00", "%00.js", "%2f", "%5c", "\\", "a".repeat(5000), ".js", "x.js"],
-    ...["zarrita", "modules", "numcodecs%2Fzstd", "http:", "file:", "?", "#"],
-    ...["data:text/javascript,1", "é.js", "%F0%9F%92%A9.js", "@", "util.js"],
-  );
-  await fc.assert(
-    fc.asyncProperty(
-      fc.constantFrom("", "modules/", "modules/zarrita/", "modules/zarrita//"),
-      fc.array(piece, { maxLength: 4 }),
-      fc.constantFrom("", "/", ".js"),
-      async (start, pieces, end) => {
-        const path = `/__page__/${start}${pieces.join("")}${end}`;
-        const response = await ask(pages, path);
-        await response?.body?.cancel();
-        const status = response?.status ?? 404;
-        assert([200, 400, 404].includes(status), `${status} ${path}`);
-      },
-    ),
-    { numRuns: runs(1000) },
-  );
-  assertEquals(errors, []);
-});
-
 Deno.test("pages of a store that cannot list show its consolidated nodes, or what is missing", async () => {
   const example = await exampleStore();
   const unlisted: Store = { get: (key) => example.get(key) };
