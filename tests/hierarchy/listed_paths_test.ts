@@ -1,0 +1,23 @@
+/** The nodes whose documents a store lists. */
+import { assertEquals } from "@std/assert";
+import { MemoryStore } from "../../mod.ts";
+import { listedPaths } from "../../src/hierarchy/mod.ts";
+
+const DOCUMENTS = ["b/zarr.json", "b/c/.zarray", "b/c/0.0", "b/a/zarr.json"];
+
+Deno.test("listedPaths finds the nodes below a prefix, and says whether they are all", async () => {
+  const store = new MemoryStore(
+    DOCUMENTS.map((key) => [`/${key}`, new Uint8Array()]),
+  );
+  const cases: [object, string[], areAll: boolean][] = [
+    [{}, ["", "a", "c"], true],
+    [{ withoutV2: true }, ["", "a"], true],
+    [{ nodes: 4, keys: 5 }, ["", "a", "c"], true],
+    [{ nodes: 1 }, [""], false],
+    [{ keys: 3 }, ["", "c"], false],
+  ];
+  for (const [limits, paths, areAll] of cases) {
+    const found = await listedPaths(store.list("/b/"), "/b/", limits);
+    assertEquals(found, { paths, areAll }, JSON.stringify(limits));
+  }
+});
