@@ -156,6 +156,22 @@ Deno.test("ShardReader joins reads of one turn whose gaps are short, and no othe
   assertEquals(again, CHUNKS[0]); // Each has its own memory.
 });
 
+Deno.test("ShardReader joins no more than 2 MiB, and gaps of at most 4 KiB", async () => {
+  for (
+    const [lengths, requests] of [
+      [[1, 4096, 1], 1],
+      [[1, 4097, 1], 2],
+      [[2 ** 20, 10, 2 ** 20 - 10], 1],
+      [[2 ** 20, 10, 2 ** 20 - 9], 2],
+    ] as const
+  ) {
+    const chunks = [...lengths.map((n) => new Uint8Array(n)), undefined];
+    const { reader, log } = openLogged(chunks);
+    await reader.readTogether(KEY, [[[0]], [[2]]]);
+    assertEquals(log.length - 1, requests, `${lengths}`);
+  }
+});
+
 Deno.test("ShardReader reads a shard anew that was replaced or deleted, and never mixes two shards", async () => {
   const { store, read } = openLogged();
   await read(0);

@@ -49,6 +49,23 @@ Deno.test("withZarrParts lists exactly the inner chunks that it can read, for ea
   );
 });
 
+Deno.test("withZarrParts lists no inner chunk outside of the array, and no shard outside of the grid", async () => {
+  const stored = await shardedStore();
+  const document = new TextDecoder().decode(await stored.get("/zarr.json"));
+  const shorter = document.replace('"shape":[12]', '"shape":[5]');
+  await stored.set("/zarr.json", utf8(shorter));
+  const store = withZarrParts(stored);
+  assertEquals(await listed(store), ["/c/0", "/c/1", "/c/2", "/zarr.json"]);
+  assertEquals(await store.get("/c/3"), undefined);
+  for (const change of [store.set, store.delete]) {
+    await assertRejects(
+      async () => await change("/c/3", new Uint8Array(2) as never),
+      RangeError,
+      'Key "/c/3" is outside the chunk grid of its array, whose shape is [3]',
+    );
+  }
+});
+
 Deno.test("withZarrParts lists all other arrays before it rejects a damaged shard", async () => {
   const stored = new MemoryStore();
   const source = await shardedStore();
