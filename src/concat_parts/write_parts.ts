@@ -9,8 +9,6 @@ import {
 import {
   type Backend,
   type ByteWriter,
-  type PendingValues,
-  type Snapshot,
   type StoreKey,
   writeAll,
 } from "../stores/mod.ts";
@@ -28,7 +26,23 @@ export function partsWriter(
       ...options,
       name,
     });
-    return new PendingChunks(layout, pending, signal);
+    return {
+      async set(key, bytes) {
+        for (const [partKey, piece] of splitParts(layout, key, bytes)) {
+          await pending.set(partKey, piece);
+        }
+      },
+      writer(key) {
+        const parts = layout.partsOf(key);
+        const open = (part: number) => pending.writer(parts[part]!.key);
+        return Promise.resolve(new ChunkWriter(parts, key, open));
+      },
+      commit: (check) =>
+        pending.commit(
+          check && ((values) => check(chunkSnapshot(layout, values, signal))),
+        ),
+      abort: (reason) => pending.abort(reason),
+    };
   };
   const remove: Backend["remove"] = (keys, options = {}) =>
     below.remove!(layout.keysOf(keys), { name: keys[0]!, ...options });
@@ -86,46 +100,6 @@ function splitParts(
   const parts = layout.partsOf(key);
   const pieces = splitChunk(parts, chunk, key);
   return new Map(parts.map(({ key }, i) => [key, pieces[i]!]));
-}
-
-/** Chunks that are being written as their parts. */
-class PendingChunks implements PendingValues {
-  readonly #layout: PartsLayout;
-  readonly #parts: PendingValues;
-  readonly #signal: AbortSignal | undefined;
-
-  constructor(
-    layout: PartsLayout,
-    parts: PendingValues,
-    signal: AbortSignal | undefined,
-  ) {
-    this.#layout = layout;
-    this.#parts = parts;
-    this.#signal = signal;
-  }
-
-  async set(key: StoreKey, bytes: Uint8Array): Promise<void> {
-    for (const [partKey, piece] of splitParts(this.#layout, key, bytes)) {
-      await this.#parts.set(partKey, piece);
-    }
-  }
-
-  writer(key: StoreKey): Promise<ByteWriter> {
-    const parts = this.#layout.partsOf(key);
-    const open = (part: number) => this.#parts.writer(parts[part]!.key);
-    return Promise.resolve(new ChunkWriter(parts, key, open));
-  }
-
-  async commit(check?: (values: Snapshot) => Promise<void>): Promise<void> {
-    await this.#parts.commit(
-      check &&
-        ((values) => check(chunkSnapshot(this.#layout, values, this.#signal))),
-    );
-  }
-
-  async abort(reason: unknown): Promise<void> {
-    await this.#parts.abort(reason);
-  }
 }
 
 /**

@@ -22,7 +22,7 @@ export function sourceOf(
   if ("getReader" in Object(value)) {
     const stream = value as ReadableStream<Uint8Array>;
     const reader = takeShortcut(stream, "reader");
-    return reader ? new ReaderSource(reader) : new StreamSource(stream);
+    return reader ? readerSource(reader) : streamSource(stream);
   }
   if (isNodeStream(value)) {
     throw new TypeError(
@@ -30,7 +30,7 @@ export function sourceOf(
     );
   }
   if (typeof (value as ByteReader | undefined)?.read === "function") {
-    return new ReaderSource(value as ByteReader);
+    return readerSource(value as ByteReader);
   }
   throw new TypeError(
     `Expected a ReadableStream or an object with a "read" method to read from, found ${
@@ -43,60 +43,49 @@ export function sourceOf(
   );
 }
 
-class StreamSource implements ByteSource {
-  readonly fillsWindows = false;
-  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
-
-  constructor(stream: ReadableStream<Uint8Array>) {
-    this.#reader = stream.getReader();
-  }
-
-  async next(): Promise<Uint8Array | undefined> {
-    const { done, value } = await this.#reader.read();
-    if (done) return undefined;
-    if (value instanceof Uint8Array) return value;
-    throw new TypeError(
-      `Expected a stream of Uint8Array, found ${describe(value)} in it`,
-    );
-  }
-
-  cancel(reason: unknown): void {
-    this.#reader.cancel(reason).catch(() => {});
-  }
+function streamSource(stream: ReadableStream<Uint8Array>): ByteSource {
+  const reader = stream.getReader();
+  return {
+    fillsWindows: false,
+    async next() {
+      const { done, value } = await reader.read();
+      if (done) return undefined;
+      if (value instanceof Uint8Array) return value;
+      throw new TypeError(
+        `Expected a stream of Uint8Array, found ${describe(value)} in it`,
+      );
+    },
+    cancel: (reason) => void reader.cancel(reason).catch(() => {}),
+  };
 }
 
-class ReaderSource implements ByteSource {
-  readonly fillsWindows = true;
-  readonly #reader: ByteReader;
-  #isOpen = true;
-
-  constructor(reader: ByteReader) {
-    this.#reader = reader;
-  }
-
-  async next(window: () => Uint8Array): Promise<Uint8Array | undefined> {
-    if (!this.#isOpen) return undefined;
-    const memory = window();
-    const read = await this.#reader.read(memory);
-    if (read === null) {
-      this.cancel();
-      return undefined;
-    }
-    if (Number.isInteger(read) && read > 0 && read <= memory.length) {
-      return memory.subarray(0, read);
-    }
-    throw new RangeError(
-      `Expected a reader to read 1 to ${memory.length} bytes or null, found ${
-        describe(read)
-      }`,
-    );
-  }
-
-  cancel(): void {
-    if (!this.#isOpen) return;
-    this.#isOpen = false;
-    closeReader(this.#reader).catch(() => {});
-  }
+function readerSource(reader: ByteReader): ByteSource {
+  let isOpen = true;
+  const close = () => {
+    if (isOpen) closeReader(reader).catch(() => {});
+    isOpen = false;
+  };
+  return {
+    fillsWindows: true,
+    async next(window) {
+      if (!isOpen) return undefined;
+      const memory = window();
+      const read = await reader.read(memory);
+      if (read === null) {
+        close();
+        return undefined;
+      }
+      if (Number.isInteger(read) && read > 0 && read <= memory.length) {
+        return memory.subarray(0, read);
+      }
+      throw new RangeError(
+        `Expected a reader to read 1 to ${memory.length} bytes or null, found ${
+          describe(read)
+        }`,
+      );
+    },
+    cancel: close,
+  };
 }
 
 async function closeReader(reader: ByteReader): Promise<void> {
