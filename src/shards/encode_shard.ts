@@ -213,9 +213,11 @@ function assertContainer(container: unknown): void {
   if (container === undefined) return;
   if (typeof container === "object" && container !== null) return;
   throw new TypeError(
-    `Expected the container of one shard, an object with functions such as "head" and "tail", found ${
-      describe(container)
-    }: if it gives the containers of many shards, call it with the grid coordinates of one`,
+    typeof container === "function"
+      ? "Expected the container of one shard, found a function that gives the containers of many, as tiffContainer and zipContainer return: call it with the grid coordinates of the shard"
+      : `Expected a container, an object with functions such as "head" and "tail", found ${
+        describe(container)
+      }`,
   );
 }
 
