@@ -86,6 +86,13 @@ Deno.test("parseArray describes shards behind codecs that keep or order dimensio
     const { chunk } = parseArray({ ...metadata, codecs: [name, ...codecs] });
     assertEquals(chunk.shard, undefined, name);
   }
+  // The first documents of Zarr v3 have letters for orders.
+  const reversed = { name: "transpose", configuration: { order: "F" } };
+  const { innerChunkShape } = parseArray(arrayMetadata({
+    chunk_grid: { name: "regular", configuration: { chunk_shape: [4, 6] } },
+    codecs: [reversed, sharding([3, 2], "bytes")],
+  }));
+  assertEquals(innerChunkShape, [2, 3]);
 });
 
 const INDEX_CODECS = [

@@ -48,6 +48,11 @@ Deno.test("setSharded rejects elements of another type or shape, and stores noth
       [{ ...chunk, stride: undefined }, RangeError, "stride"],
       [{ ...chunk, stride: [7, 1] }, RangeError, "at least 27 elements"],
       [{ ...chunk, stride: [-6, 1] }, RangeError, "elements"],
+      [
+        { ...chunk, data: data.subarray(1) },
+        RangeError,
+        "at least 24 elements",
+      ],
       [new Float64Array(24), TypeError, "in a Uint8Array, found Float64Array"],
       [new Int8Array(24), TypeError, "found Int8Array"],
       [Array.from(data), TypeError, "found Array"],
