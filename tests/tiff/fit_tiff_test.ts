@@ -139,11 +139,7 @@ Deno.test("fitTiff refuses arrays that no TIFF can hold, and options that do not
   const refused: [Variant, FitTiffOptions, string][] = [
     [{ shape: [9], chunkShape: [3] }, {}, "at least 2 dimensions, found 1"],
     [{ shape: [], chunkShape: [] }, {}, "at least 2 dimensions, found 0"],
-    [
-      { dataType: "string", fillValue: "" },
-      {},
-      "Expected one of the data types that TIFF has",
-    ],
+    [{ dataType: "string", fillValue: "" }, {}, "data types that TIFF has"],
     [
       {
         dataType: {
@@ -163,16 +159,8 @@ Deno.test("fitTiff refuses arrays that no TIFF can hold, and options that do not
     ],
     [{}, { chunks: [1, 16, 16] }, "as many dimensions as the array, 2"],
     [{}, { chunks: [24, 16] }, "multiples of 16 elements"],
-    [
-      {},
-      { shards: [100, 160] },
-      "multiples of the tiles [16, 80] in every dimension, found [100, 160]: shards of [112, 160] would fit",
-    ],
-    [
-      TIMES,
-      { pages: ["z"] },
-      'Expected the dimensions of pages among [0], those before y and x, found "z"',
-    ],
+    [{}, { shards: [100, 160] }, "shards of [112, 160] would fit"],
+    [TIMES, { pages: ["z"] }, 'among [0], those before y and x, found "z"'],
     [CELLS, { pages: ["x"] }, 'among ["t", "c", "z"]'],
     [CELLS, { pages: [3] }, "found 3"],
     [

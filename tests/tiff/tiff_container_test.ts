@@ -173,14 +173,8 @@ Deno.test("tiffContainer accepts predictors along the rows in both notations, an
 Deno.test("tiffContainer refuses options that are unknown or of a wrong type", () => {
   const refused: [unknown, string][] = [
     [null, "Expected the options of tiffContainer as an object, found null"],
-    [
-      { tiles: 1 },
-      'Unknown option "tiles" of tiffContainer; known are "bands"',
-    ],
-    [
-      { bands: "middle" },
-      'Expected the option "bands" to be "first", "last" or "auto", found "middle"',
-    ],
+    [{ tiles: 1 }, 'Unknown option "tiles" of tiffContainer; known are'],
+    [{ bands: "middle" }, '"first", "last" or "auto", found "middle"'],
     [{ colors: "cmyk" }, '"gray", "rgb" or "auto"'],
     [{ directory: 8 }, '"start" or "end", found 8'],
     [{ bigTiff: "yes" }, 'true or false, found "yes"'],

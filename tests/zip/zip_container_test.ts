@@ -250,19 +250,16 @@ Deno.test("zipContainer refuses arrays whose shards cannot be zip files, with th
   const refused: [unknown, string][] = [
     [
       arrayMetadata({ ...OPTIONS, shardShape: undefined }),
-      'Expected an array with "sharding_indexed" as its only codec, since the entries of a zip are inner chunks: give arrayMetadata a shardShape',
+      "the entries of a zip are inner chunks: give arrayMetadata a shardShape",
     ],
-    [
-      of({ indexLocation: "start" }),
-      'since a shard begins with the zip, found it at the start: set index_location to "end"',
-    ],
+    [of({ indexLocation: "start" }), 'set index_location to "end"'],
     [
       of({ parts: [".header:64", "", ".index"] }),
-      'Expected parts that leave the zip whole: first the one without a size, and then none, or those of the index of 100 bytes, found [".header:64", "", ".index:100"]: for example parts: ["", ".index"]',
+      'index of 100 bytes, found [".header:64", "", ".index:100"]: for example',
     ],
     [
       arrayMetadata({ ...most, shape: [4096], shardShape: [4096] }),
-      'Expected an index of at most 65535 bytes, as it is the comment of the zip, found 65540 bytes: keep the index in a part of its own by parts: ["", ".index"], or use larger inner chunks',
+      "at most 65535 bytes, as it is the comment of the zip, found 65540 bytes",
     ],
   ];
   for (const [metadata, message] of refused) {
@@ -294,24 +291,12 @@ Deno.test("zipContainer refuses options that are unknown, of a wrong type or out
   const metadata = arrayMetadata(OPTIONS);
   const wrong: [unknown, string][] = [
     [null, "Expected the options of zipContainer as an object, found null"],
-    [
-      { name: "v2" },
-      'Unknown option "name" of zipContainer; expected "names"',
-    ],
+    [{ name: "v2" }, 'Unknown option "name" of zipContainer; expected "names"'],
     [{ names: 1 }, 'Expected the option "names" to be a chunk key encoding'],
     [{ names: null }, "found null"],
-    [
-      { zarrJson: true },
-      'Expected the option "zarrJson" to be "first" or "last", found true',
-    ],
-    [
-      { zarrJson: "first", names: () => "a" },
-      'found a function beside "zarrJson"',
-    ],
-    [
-      { modified: 0 },
-      'Expected the option "modified" to be a Date, found 0',
-    ],
+    [{ zarrJson: true }, '"zarrJson" to be "first" or "last", found true'],
+    [{ zarrJson: "first", names: () => "a" }, 'a function beside "zarrJson"'],
+    [{ modified: 0 }, '"modified" to be a Date, found 0'],
   ];
   for (const [options, message] of wrong) {
     assertThrows(
@@ -344,20 +329,14 @@ Deno.test("the containers of zipContainer are those of shards in the chunk grid"
 
 Deno.test("the containers of zipContainer refuse names that entries cannot have, or that two would have", () => {
   const refused: [(chunk: readonly number[]) => unknown, string][] = [
-    [
-      () => "same",
-      'Expected a name of its own for each inner chunk, found "same" for [0, 0] and [0, 1]',
-    ],
+    [() => "same", 'found "same" for [0, 0] and [0, 1]'],
     [() => "", 'The name "" of inner chunk [0, 0] holds an empty segment'],
     [() => "/a", "holds an empty segment"],
     [() => "a/../b", 'holds the segment ".."'],
     [() => "a\\b", "holds a backslash"],
     [() => "a\0", "holds a control character (U+0000)"],
     [() => "zarr.json", "is that of a metadata document"],
-    [
-      ([, x]) => "é".repeat(32768) + x,
-      "takes 65537 bytes, of at most 65535: expected names",
-    ],
+    [([, x]) => "é".repeat(32768) + x, "takes 65537 bytes, of at most 65535"],
   ];
   for (const [names, message] of refused) {
     assertThrows(
