@@ -29,8 +29,8 @@ import {
   type Threads,
 } from "../threads/mod.ts";
 import { copyBytes } from "../runtime/mod.ts";
-import type { ElementForm } from "./element_form.ts";
-import { createShardCoder, hasShards, transposeOrder } from "./whole_shards.ts";
+import { type ElementForm, fillBytes } from "./element_form.ts";
+import { createCoder, transposeOrder } from "./whole_shards.ts";
 
 /** The most decoded bytes of chunks that are given to a thread together. */
 const CALL_BYTES = 512 * 1024;
@@ -123,11 +123,12 @@ export class ElementCodecs {
    */
   static async create(
     codecs: readonly NamedConfiguration[],
-    { dataType, size, count }: ElementForm,
+    form: ElementForm,
     shape: readonly number[],
     registry: Codecs | undefined,
     array: Pick<ArrayMetadata, "data_type" | "fill_value">,
   ): Promise<ElementCodecs> {
+    const { dataType, size, count } = form;
     const elementSize = size / count;
     const ordered = elementSize === 1 ? withoutByteOrder(codecs) : codecs;
     const format: ChunkFormat = {
@@ -143,9 +144,8 @@ export class ElementCodecs {
     const own = await ownCodecs(format);
     const load = async (format: ChunkFormat) =>
       await ownCodecs(format) ?? await codecsOf(registry, format);
-    const coder = hasShards(format.codecs)
-      ? await createShardCoder(format, array, load)
-      : ChunkCoder.create(format, own ?? await load(format));
+    const fill = fillBytes(array as ArrayMetadata, form);
+    const coder = await createCoder(format, fill, load);
     const isForeign = own === undefined || !format.codecs.every(isInThreads);
     return new ElementCodecs(format, coder, isForeign);
   }

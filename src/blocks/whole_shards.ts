@@ -7,11 +7,7 @@
 import { copyBytes } from "../runtime/mod.ts";
 import { type ChunkMetadata, stridesOf } from "../codecs/mod.ts";
 import { describe } from "../errors/mod.ts";
-import {
-  type ArrayMetadata,
-  namedCodecs,
-  type NamedConfiguration,
-} from "../metadata/mod.ts";
+import { namedCodecs, type NamedConfiguration } from "../metadata/mod.ts";
 import {
   assertShardIndex,
   coordinatesInShard,
@@ -29,7 +25,7 @@ import {
   copyElements,
   repeatElement,
 } from "../threads/mod.ts";
-import { elementForm, fillBytes } from "./element_form.ts";
+import { elementForm } from "./element_form.ts";
 
 /** The codecs of a format, as registries hold them. */
 type ChunkCodecs = Awaited<ReturnType<typeof codecsIn>>;
@@ -39,7 +35,7 @@ type LoadCodecs = (format: ChunkFormat) => Promise<ChunkCodecs>;
 
 const SHARDS = "sharding_indexed";
 
-/** Codecs that encode the fill value of their array for the next codec; others pass it on as it is, as zarr-python has it. */
+/** Codecs that encode the fill value of their array for the next codec. */
 const FILL_ENCODERS = ["cast_value", "scale_offset"];
 
 /** Whether codecs make shards. */
@@ -117,41 +113,22 @@ function withOneTranspose(
 }
 
 /**
- * Loads the codecs of shards, and of their inner chunks, to decode whole shards.
+ * Loads the codecs of chunks and, where they are shards, of their inner chunks, to decode
+ * whole shards.
  *
- * @param format The format, with `sharding_indexed` among its codecs.
- * @param array The data type and the fill value, which absent inner chunks have.
+ * @param fill The bytes of the fill value, which absent inner chunks have; `undefined` if
+ * they are not known, as behind a filter that changes elements.
  * @throws {TypeError} If a codec is unknown.
  * @throws {MetadataError} If a codec refuses its configuration.
  */
-export async function createShardCoder(
+export async function createCoder(
   format: ChunkFormat,
-  array: Pick<ArrayMetadata, "data_type" | "fill_value">,
+  fill: Uint8Array | undefined,
   load: LoadCodecs,
-): Promise<ChunkCoder> {
-  const form = elementForm(array.data_type)!;
-  return await createCoder(format, {
-    array,
-    load,
-    fill: fillBytes(array as ArrayMetadata, form),
-  });
-}
-
-/** The array whose elements are encoded, with its fill value and the loader of its codecs. */
-interface Elements {
-  readonly array: Pick<ArrayMetadata, "data_type" | "fill_value">;
-  readonly load: LoadCodecs;
-  /** The bytes of the fill value; `undefined` if they are not known. */
-  readonly fill: Uint8Array | undefined;
-}
-
-async function createCoder(
-  format: ChunkFormat,
-  elements: Elements,
 ): Promise<ChunkCoder> {
   const { codecs, shape } = format;
   const place = codecs.findIndex(({ name }) => name === SHARDS);
-  if (place < 0) return ChunkCoder.create(format, await elements.load(format));
+  if (place < 0) return ChunkCoder.create(format, await load(format));
   const rank = shape.length;
   const before = codecs.slice(0, place);
   const after = codecs.slice(place + 1);
@@ -160,7 +137,7 @@ async function createCoder(
     { name: "bytes", configuration: { endian: "little" } },
     ...after,
   ];
-  const { entries, isOwn } = await elements.load({ ...format, codecs: outer });
+  const { entries, isOwn } = await load({ ...format, codecs: outer });
   if (before.length > 0 && !isOwn) {
     throw new TypeError(
       `Cannot decode the codecs ${
@@ -174,7 +151,7 @@ async function createCoder(
     shape: order === undefined ? shape : order.map((axis) => shape[axis]!),
     codecs: outer,
   };
-  let { fill } = elements;
+  let shardFill = fill;
   for (const [i, codec] of outer.slice(0, -1 - after.length).entries()) {
     if (codec.name === "transpose") continue;
     const filter = entries[i]!.fromConfig(
@@ -182,23 +159,27 @@ async function createCoder(
       metadata,
     ) as OuterFilter;
     const encoded = filter.getEncodedMeta?.(metadata) ?? metadata;
-    fill = await filledBy(
-      fill,
-      codec.name,
-      filter,
-      metadata,
-      encoded,
-      elements,
-    );
+    // Other filters pass the fill value on as it is, as zarr-python has it.
+    const isSame = encoded.dataType === metadata.dataType &&
+      !FILL_ENCODERS.includes(codec.name);
+    if (!isSame) shardFill = undefined;
     metadata = encoded;
   }
-  const shards = await ShardDecoder.create(
-    codecs[place]!,
-    metadata,
-    metadata.dataType === format.dataType
+  const { dataType } = metadata;
+  const inner = {
+    dataType,
+    elementSize: dataType === format.dataType
       ? format.elementSize
-      : sizeOf(metadata.dataType),
-    { ...elements, fill },
+      : elementForm(dataType)!.size,
+    shape: codecs[place]!.configuration!.chunk_shape as number[],
+    codecs: innerCodecs(codecs[place]!),
+  };
+  const shards = shardDecoder(
+    parseShardLayout(codecs[place], metadata.shape),
+    metadata.shape,
+    inner,
+    await createCoder(inner, shardFill, load),
+    shardFill,
     after.length > 0,
   );
   const bytes = outer.length - after.length - 1;
@@ -212,51 +193,6 @@ async function createCoder(
 /** A codec from array to array, as far as shards after it depend on it. */
 interface OuterFilter {
   getEncodedMeta?(metadata: ChunkMetadata): ChunkMetadata;
-  encode(chunk: unknown): Promise<{ data: ArrayBufferView }>;
-}
-
-function sizeOf(dataType: string): number {
-  return elementForm(dataType)!.size;
-}
-
-/** The fill value of absent inner chunks after a codec from array to array. */
-async function filledBy(
-  fill: Uint8Array | undefined,
-  name: string,
-  filter: OuterFilter,
-  { dataType }: ChunkMetadata,
-  { dataType: stored }: ChunkMetadata,
-  { array: { fill_value } }: Elements,
-): Promise<Uint8Array | undefined> {
-  if (fill === undefined) return undefined;
-  if (!FILL_ENCODERS.includes(name)) {
-    return stored === dataType ? fill : castFill(fill_value, stored);
-  }
-  if (fill.length !== sizeOf(dataType)) return undefined;
-  try {
-    const one = { data: dataOf(fill, fill.length), shape: [1], stride: [1] };
-    const { data } = await filter.encode(one);
-    const { buffer, byteOffset, byteLength } = data;
-    return new Uint8Array(buffer, byteOffset, byteLength).slice();
-  } catch {
-    return undefined; // The fill value does not fit the other data type.
-  }
-}
-
-/** The fill value as an element of another data type; `undefined` if that does not have it. */
-function castFill(
-  fill_value: ArrayMetadata["fill_value"],
-  dataType: string,
-): Uint8Array | undefined {
-  const [, sign, bits] = /^(u?)int(\d+)$/.exec(dataType) ?? [];
-  if (bits !== undefined && typeof fill_value === "number") {
-    const [least, most] = sign === ""
-      ? [-(2 ** (Number(bits) - 1)), 2 ** (Number(bits) - 1)]
-      : [0, 2 ** Number(bits)];
-    if (fill_value < least || fill_value >= most) return undefined;
-  }
-  const array = { data_type: dataType, fill_value } as ArrayMetadata;
-  return fillBytes(array, elementForm(dataType)!);
 }
 
 /** Views bytes as elements, as far as codecs of this package need them. */
@@ -267,118 +203,92 @@ function dataOf(
   return { buffer, byteOffset, byteLength, BYTES_PER_ELEMENT: elementSize };
 }
 
-/** Decodes all inner chunks of a shard: a codec from array to bytes. */
-class ShardDecoder {
-  readonly kind = "array_to_bytes";
-  readonly #layout: ShardLayout;
-  readonly #shape: readonly number[];
-  readonly #chunkShape: readonly number[];
-  readonly #elementSize: number;
-  readonly #fill: Uint8Array | undefined;
-  readonly #coder: ChunkCoder;
-  /** Whether the bytes of a shard may lie in memory into which inner chunks are decoded. */
-  readonly #isDecoded: boolean;
-
-  private constructor(
-    layout: ShardLayout,
-    shape: readonly number[],
-    coder: ChunkCoder,
-    { format: { shape: chunkShape, elementSize }, fill, isDecoded }: {
-      format: ChunkFormat;
-      fill: Uint8Array | undefined;
-      isDecoded: boolean;
+/**
+ * Makes a codec from array to bytes that decodes all inner chunks of a shard.
+ *
+ * @param shape The shape of a shard.
+ * @param format The format of its inner chunks.
+ * @param coder What decodes these.
+ * @param isDecoded Whether the bytes of a shard may lie in memory into which inner chunks are
+ * decoded.
+ */
+function shardDecoder(
+  layout: ShardLayout,
+  shape: readonly number[],
+  { shape: chunkShape, elementSize: size }: ChunkFormat,
+  coder: ChunkCoder,
+  fill: Uint8Array | undefined,
+  isDecoded: boolean,
+) {
+  const stride = stridesOf(shape);
+  return {
+    kind: "array_to_bytes",
+    /**
+     * @throws {Error} If the shard is damaged, or an inner chunk is absent and the fill value
+     * not known.
+     */
+    async decode(encoded: Uint8Array) {
+      const shard = isDecoded ? copyBytes(encoded) : encoded;
+      const index = indexOf(shard, layout);
+      const bytes = new Uint8Array(
+        shape.reduce((product, n) => product * n, size),
+      );
+      if (index.includes(undefined)) {
+        if (fill === undefined) {
+          throw new TypeError(
+            "an inner chunk is absent, and the fill value is not understood",
+          );
+        }
+        const to = { bytes, offset: 0, strides: stride };
+        repeatElement(to, fill, shape, size);
+      }
+      for (const [place, entry] of index.entries()) {
+        if (entry === undefined) continue;
+        const { offset, length } = entry;
+        const coordinates = coordinatesInShard(place, layout);
+        let chunk: ChunkElements;
+        try {
+          const stored = shard.subarray(offset, offset + length);
+          chunk = await coder.decode(stored, undefined);
+        } catch (cause) {
+          const reason = cause instanceof Error ? cause.message : String(cause);
+          throw new Error(`inner chunk ${describe(coordinates)}: ${reason}`, {
+            cause,
+          });
+        }
+        const to = {
+          bytes,
+          strides: stride,
+          offset: coordinates.reduce(
+            (sum, c, i) => sum + c * chunkShape[i]! * stride[i]!,
+            0,
+          ),
+        };
+        copyElements(to, { ...chunk, offset: 0 }, chunkShape, size);
+      }
+      return { data: dataOf(bytes, size), shape, stride };
     },
-  ) {
-    this.#layout = layout;
-    this.#shape = shape;
-    this.#chunkShape = chunkShape;
-    this.#elementSize = elementSize;
-    this.#fill = fill;
-    this.#coder = coder;
-    this.#isDecoded = isDecoded;
-  }
 
-  static async create(
-    codec: NamedConfiguration,
-    { dataType, shape }: ChunkMetadata,
-    elementSize: number,
-    elements: Elements,
-    isDecoded: boolean,
-  ): Promise<ShardDecoder> {
-    const layout = parseShardLayout(codec, shape);
-    const { chunk_shape } = codec.configuration as { chunk_shape: number[] };
-    const codecs = innerCodecs(codec);
-    const format = { dataType, elementSize, shape: chunk_shape, codecs };
-    const coder = await createCoder(format, elements);
-    const { fill } = elements;
-    return new ShardDecoder(layout, shape, coder, { format, fill, isDecoded });
-  }
+    encode(): never {
+      throw new TypeError("a shard with further codecs is only decoded");
+    },
+  };
+}
 
-  /**
-   * @throws {Error} If the shard is damaged, or an inner chunk is absent and the fill value
-   * not known.
-   */
-  async decode(encoded: Uint8Array) {
-    const shard = this.#isDecoded ? copyBytes(encoded) : encoded;
-    const index = this.#indexOf(shard);
-    const size = this.#elementSize;
-    const bytes = new Uint8Array(
-      this.#shape.reduce((product, n) => product * n, size),
+/** Reads the index; errors have no key, which the caller adds. */
+function indexOf(shard: Uint8Array, layout: ShardLayout): ShardIndex {
+  const size = shardIndexSize(layout);
+  const start = layout.indexLocation === "start"
+    ? 0
+    : Math.max(0, shard.length - size);
+  try {
+    const index = decodeShardIndex(
+      shard.subarray(start, start + size),
+      layout,
     );
-    const stride = stridesOf(this.#shape);
-    if (index.includes(undefined)) {
-      if (this.#fill === undefined) {
-        throw new TypeError(
-          "an inner chunk is absent, and the fill value is not understood",
-        );
-      }
-      const to = { bytes, offset: 0, strides: stride };
-      repeatElement(to, this.#fill, this.#shape, size);
-    }
-    for (const [place, entry] of index.entries()) {
-      if (entry === undefined) continue;
-      const { offset, length } = entry;
-      const coordinates = coordinatesInShard(place, this.#layout);
-      let chunk: ChunkElements;
-      try {
-        const stored = shard.subarray(offset, offset + length);
-        chunk = await this.#coder.decode(stored, undefined);
-      } catch (cause) {
-        const reason = cause instanceof Error ? cause.message : String(cause);
-        throw new Error(`inner chunk ${describe(coordinates)}: ${reason}`, {
-          cause,
-        });
-      }
-      const to = {
-        bytes,
-        strides: stride,
-        offset: coordinates.reduce(
-          (sum, c, i) => sum + c * this.#chunkShape[i]! * stride[i]!,
-          0,
-        ),
-      };
-      copyElements(to, { ...chunk, offset: 0 }, this.#chunkShape, size);
-    }
-    return { data: dataOf(bytes, size), shape: this.#shape, stride };
-  }
-
-  encode(): never {
-    throw new TypeError("a shard with further codecs is only decoded");
-  }
-
-  /** Reads the index; errors have no key, which the caller adds. */
-  #indexOf(shard: Uint8Array): ShardIndex {
-    const size = shardIndexSize(this.#layout);
-    const start = this.#layout.indexLocation === "start"
-      ? 0
-      : Math.max(0, shard.length - size);
-    try {
-      const stored = shard.subarray(start, start + size);
-      const index = decodeShardIndex(stored, this.#layout);
-      assertShardIndex(index, this.#layout, shard.length);
-      return index;
-    } catch (cause) {
-      throw new Error((cause as Error).message, { cause });
-    }
+    assertShardIndex(index, layout, shard.length);
+    return index;
+  } catch (cause) {
+    throw new Error((cause as Error).message, { cause });
   }
 }
