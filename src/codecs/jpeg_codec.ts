@@ -3,7 +3,7 @@ import { refuse } from "../metadata/mod.ts";
 import { decodeBase64, joinBytes } from "../runtime/mod.ts";
 import {
   type Chunk,
-  type ChunkMetadata,
+  type CodecEntry,
   damaged,
   parseCodecConfiguration,
 } from "./codec.ts";
@@ -58,26 +58,9 @@ interface Configuration {
  *
  * Source: https://github.com/cgohlke/imagecodecs, `imagecodecs/zarr.py`
  */
-export class JpegCodec {
-  readonly kind = "array_to_bytes";
-  readonly #configuration: Configuration;
-  readonly #shape: readonly number[];
-  readonly #isStrict: boolean;
-  /** The lengths of the stored chunk that are not 1. */
-  readonly #lengths: readonly number[];
-
-  constructor(configuration: Configuration, metadata: ChunkMetadata) {
-    this.#configuration = configuration;
-    this.#shape = metadata.shape;
-    this.#isStrict = metadata.isStrict ?? false;
-    this.#lengths = storedShape(NAME, metadata).filter(isLong);
-  }
-
-  static fromConfig(
-    configuration: unknown,
-    metadata: ChunkMetadata,
-  ): JpegCodec {
-    const { dataType, shape } = metadata;
+export const JPEG_CODEC: CodecEntry = {
+  fromConfig(configuration, metadata) {
+    const { dataType, shape, isStrict = false } = metadata;
     if (dataType !== "uint8" || shape.filter(isLong).length > 3) {
       throw new MetadataError(
         `Expected chunks of the data type "uint8" for ${NAME}, with a height, a width and maybe samples, found ${
@@ -85,53 +68,65 @@ export class JpegCodec {
         } in the shape ${describe(shape)}`,
       );
     }
-    return new JpegCodec(parseConfiguration(configuration), metadata);
-  }
+    const { header, ...options } = parseConfiguration(configuration);
+    const lengths = storedShape(NAME, metadata).filter(isLong);
+    return {
+      kind: "array_to_bytes",
+      encode(): never {
+        throw new Error(
+          `${NAME} does not encode, since JPEG changes elements that are not written: store the array with another codec`,
+        );
+      },
+      decode(encoded: Uint8Array): Chunk {
+        const bytes = header ? joinBytes([header, encoded, END]) : encoded;
+        let found: Shape = [0, 0, 0];
+        let size: Size = { height: 0, width: 0 };
+        let data: Uint8Array;
+        try {
+          data = decodeJpeg(bytes, {
+            ...options,
+            isStrict,
+            assertShape(picture) {
+              found = picture;
+              size = sizeFor(picture, lengths, shape);
+            },
+          });
+        } catch (error) {
+          if (!(error instanceof SyntaxError)) throw error;
+          throw damaged(encoded, `is not decoded by ${NAME}: ${error.message}`);
+        }
+        data = fitted(data, found, size);
+        return { data, shape, stride: stridesOf(shape) };
+      },
+    };
+  },
+};
 
-  encode(): never {
-    throw new Error(
-      `${NAME} does not encode, since JPEG changes elements that are not written: store the array with another codec`,
-    );
-  }
-
-  decode(encoded: Uint8Array): Chunk {
-    const { header, ...options } = this.#configuration;
-    const bytes = header ? joinBytes([header, encoded, END]) : encoded;
-    let found: Shape = [0, 0, 0];
-    let size: Size = { height: 0, width: 0 };
-    let data: Uint8Array;
-    try {
-      data = decodeJpeg(bytes, {
-        ...options,
-        isStrict: this.#isStrict,
-        assertShape: (shape) => {
-          found = shape;
-          size = this.#sizeFor(shape);
-        },
-      });
-    } catch (error) {
-      if (!(error instanceof SyntaxError)) throw error;
-      throw damaged(encoded, `is not decoded by ${NAME}: ${error.message}`);
-    }
-    data = fitted(data, found, size);
-    return { data, shape: this.#shape, stride: stridesOf(this.#shape) };
-  }
-
-  /** The height and the width of the chunk, which a picture fits into but for rows below. */
-  #sizeFor([height, width, samples]: Shape): Size {
-    const lengths = [...this.#lengths];
-    const hasSamples = samples === 1 || lengths.pop() === samples;
-    const [first = 1, second = 1] = lengths;
-    const size = lengths.length < 2 && width > 1
-      ? { height: 1, width: first }
-      : { height: first, width: second };
-    if (hasSamples && lengths.length <= 2 && width <= size.width) return size;
-    throw new SyntaxError(
-      `Expected a picture for a chunk of the shape ${
-        describe(this.#shape)
-      }, found the height ${height}, the width ${width} and ${samples} samples`,
-    );
-  }
+/**
+ * The height and the width of a chunk, which a picture fits into but for rows below.
+ *
+ * @param lengths The lengths of the stored chunk that are not 1.
+ * @param shape The shape of the chunk.
+ */
+function sizeFor(
+  [height, width, samples]: Shape,
+  lengths: readonly number[],
+  shape: readonly number[],
+): Size {
+  const hasSamples = samples === 1 || lengths.at(-1) === samples;
+  const [first = 1, second = 1, ...more] = samples === 1
+    ? lengths
+    : lengths.slice(0, -1);
+  const isRow = lengths.length - Number(samples > 1) < 2 && width > 1;
+  const size = isRow
+    ? { height: 1, width: first }
+    : { height: first, width: second };
+  if (hasSamples && more.length === 0 && width <= size.width) return size;
+  throw new SyntaxError(
+    `Expected a picture for a chunk of the shape ${
+      describe(shape)
+    }, found the height ${height}, the width ${width} and ${samples} samples`,
+  );
 }
 
 /** The height, the width, and the number of samples of a pixel. */

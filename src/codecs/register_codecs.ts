@@ -219,7 +219,7 @@ const LOADERS: Readonly<Record<string, LoadCodec>> = {
     return (await import("./packints_codec.ts")).PACKINTS_CODEC;
   },
   async jpeg() {
-    return (await import("./jpeg_codec.ts")).JpegCodec;
+    return (await import("./jpeg_codec.ts")).JPEG_CODEC;
   },
   async lerc() {
     return await (await import("./lerc_codec.ts")).loadLerc();

@@ -3,7 +3,6 @@ import {
   type HuffmanTable,
   numberAt,
   segments,
-  standardTables,
   type Tables,
 } from "./segments.ts";
 
@@ -220,7 +219,6 @@ export function readScan(
   if (count < 1 || count > 4 || segment.length !== 4 + 2 * count) {
     throw new SyntaxError("The header of a scan is damaged");
   }
-  const missing = frame.isProgressive ? undefined : standardTables();
   const components = Array.from({ length: count }, (_, i): ScanComponent => {
     const id = segment[1 + 2 * i]!;
     const numbers = segment[2 + 2 * i]!;
@@ -233,8 +231,8 @@ export function readScan(
     return {
       place,
       component: frame.components[place]!,
-      dc: tables.dc[numbers >> 4] ?? missing?.dc[numbers >> 4],
-      ac: tables.ac[numbers & 15] ?? missing?.ac[numbers & 15],
+      dc: tables.dc[numbers >> 4],
+      ac: tables.ac[numbers & 15],
     };
   });
   if (new Set(components.map(({ place }) => place)).size < count) {

@@ -1,5 +1,6 @@
 import {
   type BlockDecoder,
+  type Component,
   decodeScan,
   emptyPlane,
   type Frame,
@@ -73,7 +74,7 @@ export class FrameDecoder {
     for (const { place } of scan.components) this.#begin(place, scan, tables);
     const decoder = frame.isProgressive
       ? new ProgressiveDecoder(this.#coefficients, scan)
-      : new SequentialDecoder(this.#planes, this.#factors);
+      : sequentialDecoder(this.#planes, this.#factors);
     const reader = new BitReader(bytes, start, this.#fills);
     decodeScan(reader, frame, scan, interval, decoder);
     return reader.offset;
@@ -101,19 +102,12 @@ export class FrameDecoder {
       throw new SyntaxError("The picture ends before its last scan");
     }
     for (const [place, coefficients] of this.#coefficients.entries()) {
-      const { blockStride, blockRows } = this.#frame.components[place]!;
-      const { samples, stride } = this.#planes[place]!;
-      for (let block = 0; block < blockStride * blockRows; block++) {
-        const x = block % blockStride;
-        const y = (block - x) / blockStride;
-        inverseDct(
-          coefficients,
-          64 * block,
-          this.#factors[place]!,
-          samples,
-          8 * (y * stride + x),
-          stride,
-        );
+      const component = this.#frame.components[place]!;
+      const factors = this.#factors[place]!;
+      const count = component.blockStride * component.blockRows;
+      for (let block = 0; block < count; block++) {
+        const from = { coefficients, start: 64 * block, factors };
+        putBlock(from, this.#planes[place]!, component, block);
       }
     }
     return this.#planes;
@@ -127,49 +121,20 @@ export class FrameDecoder {
 }
 
 /** Decodes blocks that are stored as a whole, into samples. */
-class SequentialDecoder implements BlockDecoder {
-  readonly #planes: readonly Plane[];
-  /** The factors of each component. */
-  readonly #factors: readonly Int32Array[];
+function sequentialDecoder(
+  planes: readonly Plane[],
+  factors: readonly Int32Array[],
+): BlockDecoder {
   /** The first coefficient of the last block of each component. */
-  readonly #earlier: Int32Array;
-  readonly #block = new Int16Array(64);
-
-  constructor(planes: readonly Plane[], factors: readonly Int32Array[]) {
-    this.#planes = planes;
-    this.#factors = factors;
-    this.#earlier = new Int32Array(planes.length);
-  }
-
-  decodeBlock(
-    reader: BitReader | undefined,
-    scanned: ScanComponent,
-    block: number,
-  ): void {
-    const coefficients = this.#block.fill(0);
-    if (reader !== undefined) this.#read(reader, scanned, coefficients);
-    const { place, component } = scanned;
-    const { samples, stride } = this.#planes[place]!;
-    const x = block % component.blockStride;
-    const y = (block - x) / component.blockStride;
-    inverseDct(
-      coefficients,
-      0,
-      this.#factors[place]!,
-      samples,
-      8 * (y * stride + x),
-      stride,
-    );
-  }
-
-  #read(
+  const earlier = new Int32Array(planes.length);
+  const coefficients = new Int16Array(64);
+  const read = (
     reader: BitReader,
     { place, dc, ac }: ScanComponent,
-    coefficients: Int16Array,
-  ): void {
+  ): void => {
     const bits = needTable(dc).read(reader);
-    if (bits > 0) this.#earlier[place]! += reader.readSigned(bits);
-    coefficients[0] = this.#earlier[place]!;
+    if (bits > 0) earlier[place]! += reader.readSigned(bits);
+    coefficients[0] = earlier[place]!;
     const table = needTable(ac);
     for (let k = 1; k < 64; k++) {
       const symbol = table.read(reader);
@@ -181,11 +146,36 @@ class SequentialDecoder implements BlockDecoder {
       if (k > 63) throw tooMany(reader);
       coefficients[ZIGZAG[k]!] = reader.readSigned(bits);
     }
-  }
+  };
+  return {
+    decodeBlock(reader, scanned, block) {
+      coefficients.fill(0);
+      if (reader !== undefined) read(reader, scanned);
+      const { place, component } = scanned;
+      const from = { coefficients, start: 0, factors: factors[place]! };
+      putBlock(from, planes[place]!, component, block);
+    },
+    restart() {
+      earlier.fill(0);
+    },
+  };
+}
 
-  restart(): void {
-    this.#earlier.fill(0);
-  }
+/** Transforms the coefficients of a block into samples of a plane. */
+function putBlock(
+  { coefficients, start, factors }: {
+    coefficients: Int16Array;
+    start: number;
+    factors: Int32Array;
+  },
+  { samples, stride }: Plane,
+  { blockStride }: Component,
+  block: number,
+): void {
+  const x = block % blockStride;
+  const y = (block - x) / blockStride;
+  const place = 8 * (y * stride + x);
+  inverseDct(coefficients, start, factors, samples, place, stride);
 }
 
 /** The error for a block of more than 64 coefficients. */

@@ -1,4 +1,3 @@
-import { decodeBase64 } from "../../runtime/mod.ts";
 /** The places of coefficients in a block, in the order in which they are stored. */
 // deno-fmt-ignore
 export const ZIGZAG: Uint8Array = /* @__PURE__ */ new Uint8Array([
@@ -149,31 +148,6 @@ function readHuffman(segment: Uint8Array, tables: Tables): void {
     (isAc ? tables.ac : tables.dc)[number] = table;
     i = end;
   }
-}
-
-/** The contents of a DHT segment with the four standard tables. Source: ITU-T T.81, K.3 */
-const STANDARD =
-  "AAABBQEBAQEBAQAAAAAAAAAAAQIDBAUGBwgJCgsQAAIBAwMCBAMFBQQEAAABfQECAwAE" +
-  "EQUSITFBBhNRYQcicRQygZGhCCNCscEVUtHwJDNicoIJChYXGBkaJSYnKCkqNDU2Nzg5" +
-  "OkNERUZHSElKU1RVVldYWVpjZGVmZ2hpanN0dXZ3eHl6g4SFhoeIiYqSk5SVlpeYmZqi" +
-  "o6Slpqeoqaqys7S1tre4ubrCw8TFxsfIycrS09TV1tfY2drh4uPk5ebn6Onq8fLz9PX2" +
-  "9/j5+gEAAwEBAQEBAQEBAQAAAAAAAAECAwQFBgcICQoLEQACAQIEBAMEBwUEBAABAncA" +
-  "AQIDEQQFITEGEkFRB2FxEyIygQgUQpGhscEJIzNS8BVictEKFiQ04SXxFxgZGiYnKCkq" +
-  "NTY3ODk6Q0RFRkdISUpTVFVWV1hZWmNkZWZnaGlqc3R1dnd4eXqCg4SFhoeIiYqSk5SV" +
-  "lpeYmZqio6Slpqeoqaqys7S1tre4ubrCw8TFxsfIycrS09TV1tfY2dri4+Tl5ufo6ery" +
-  "8/T19vf4+fo=";
-let standard: Tables | undefined;
-
-/** The tables of pictures that have none, as those of motion JPEG. */
-export function standardTables(): Tables {
-  if (standard === undefined) {
-    standard = { quantization: [], dc: [], ac: [] };
-    readHuffman(
-      decodeBase64(STANDARD),
-      standard,
-    );
-  }
-  return standard;
 }
 
 /** The length of the codes that are found in a table, in bits. */
