@@ -1,7 +1,7 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import * as zarr from "zarrita";
 import { convert } from "../../jobs.ts";
-import { arrayMetadata, MemoryStore } from "../../mod.ts";
+import { arrayMetadata, encodeShard, MemoryStore } from "../../mod.ts";
 import {
   getSharded,
   registerCodecs,
@@ -38,4 +38,43 @@ Deno.test("blocks keep the byte order of elements that a filter makes longer tha
   const target = new MemoryStore();
   await convert(store, target, { recode: { codecs: "none" } });
   assertEquals(await target.get("/c/0"), new Uint8Array([1, 2, 3, 252]));
+});
+
+Deno.test("whole shards behind a filter are decoded, and refused where an inner chunk is absent and the filter changes the fill value", async () => {
+  const codecs = (filter: object) => [filter, {
+    name: "sharding_indexed",
+    configuration: {
+      chunk_shape: [2],
+      codecs: [{ name: "bytes" }],
+      index_codecs: [BIG],
+    },
+  }];
+  const read = async (filter: object, second: Uint8Array | undefined) => {
+    const store = new MemoryStore();
+    const plain = arrayMetadata({
+      ...{ shape: [4], dataType: "uint8", chunkShape: [4], fillValue: 7 },
+    });
+    const metadata = { ...plain, codecs: codecs(filter) };
+    await store.set("/zarr.json", encodeJson(metadata));
+    const shard = encodeShard([new Uint8Array([1, 2]), second], {
+      chunksPerShard: [2],
+      indexLocation: "end",
+      indexEndian: "big",
+      indexHasChecksum: false,
+    });
+    await store.set("/c/0", shard);
+    const target = new MemoryStore();
+    await convert(store, target, { recode: { codecs: "none" } });
+    return await target.get("/c/0");
+  };
+  const offset = { name: "scale_offset", configuration: { offset: 5 } };
+  const same = { name: "transpose", configuration: { order: [0] } };
+  const present = await read(offset, new Uint8Array([3, 4]));
+  assertEquals(present, new Uint8Array([6, 7, 8, 9]));
+  assertEquals(await read(same, undefined), new Uint8Array([1, 2, 7, 7]));
+  await assertRejects(
+    () => read(offset, undefined),
+    Error,
+    "an inner chunk is absent, and the fill value is not understood",
+  );
 });

@@ -205,6 +205,21 @@ Deno.test("decodeJpeg takes colors from JFIF before Adobe's segment and identifi
   }
 });
 
+Deno.test("decodeJpeg keeps the quantization tables of the first scan", () => {
+  const { jpeg, sha256 } = fixture("40x33x3 -progressive");
+  const others = withoutTables(fixture("40x33x3 -quality 100").jpeg).tables;
+  const end = jpeg.length - 2;
+  let last = end;
+  while (jpeg[last] !== 0xff || jpeg[last + 1] !== DHT) last--;
+  const quantization = others.subarray(2, placeOf(others, DHT));
+  const changed = new Uint8Array([
+    ...jpeg.subarray(0, last),
+    ...quantization,
+    ...jpeg.subarray(last),
+  ]);
+  assertEquals(hashOf(decodeJpeg(changed)), sha256);
+});
+
 Deno.test("decodeJpeg skips bytes of ones before a stuffed one, and bytes before a marker", () => {
   const { jpeg, sha256 } = fixture("50x40x3 -quality 100 -restart 2B");
   const bytes = Array.from(jpeg);
@@ -264,25 +279,42 @@ const REFUSED: [string, Uint8Array, string][] = [
     changed(BASELINE, SOF0, 1, 0xc9),
     "found arithmetic coding",
   ],
+  ["five components", changed(BASELINE, SOF0, 9, 5), "frame is damaged"],
   [
     "sampling factors of 3 and 2",
     changed(BASELINE, SOF0, 11, 0x31, 14, 0x21),
     "sampling factors of 1 to 4 that divide 3 and 1, found 2 and 1",
   ],
   [
+    "a sampling factor of 0",
+    changed(BASELINE, SOF0, 11, 0x20),
+    "found 2 and 0",
+  ],
+  [
     "components with the same identifier",
     changed(BASELINE, SOF0, 13, 1),
     "Two components have the identifier 1",
   ],
+  ["no pixels", changed(BASELINE, SOF0, 5, 0, 6, 0), "found 33 by 0 pixels"],
   [
     "a scan of a component that the frame lacks",
     changed(BASELINE, SOS, 5, 9),
     "A scan has the component 9, which its frame lacks",
   ],
   [
+    "a scan of a component twice",
+    changed(BASELINE, SOS, 7, 1),
+    "A scan has a component twice",
+  ],
+  [
     "a sequential scan of some coefficients",
     changed(BASELINE, SOS, 12, 62),
     "the coefficients 0 to 62",
+  ],
+  [
+    "a progressive scan of first and other coefficients",
+    changed("33x17x3 -sample 2x1 -progressive", SOS, 12, 5),
+    "the coefficients 0 to 5",
   ],
   [
     "a Huffman table with a code of ones alone",
@@ -295,6 +327,11 @@ const REFUSED: [string, Uint8Array, string][] = [
     "A segment of Huffman tables is damaged",
   ],
   [
+    "the quantization table 4",
+    changed(BASELINE, DQT, 4, 4),
+    "A segment of quantization tables is damaged",
+  ],
+  [
     "a segment that is longer than the file",
     changed(BASELINE, DQT, 2, 200),
     "The segment at 20 has 51267 bytes",
@@ -303,6 +340,16 @@ const REFUSED: [string, Uint8Array, string][] = [
     "a reserved marker",
     changed(BASELINE, DQT, 1, 0x1d),
     "Unexpected marker 0xff1d",
+  ],
+  [
+    "a second start",
+    changed(BASELINE, DQT, 1, 0xd8),
+    "Unexpected marker 0xffd8",
+  ],
+  [
+    "a Huffman table with 16 bits of a first coefficient",
+    changed(BASELINE, DHT, 21, 16),
+    "A segment of Huffman tables is damaged",
   ],
   ["two frames", twice(BASELINE, SOF0), "Expected one frame, found two"],
   [

@@ -263,3 +263,24 @@ Deno.test("imagecodecs_delta follows the order in which transpose stores element
     new Uint8Array([1, 10, 5, 17, 3, 30]),
   );
 });
+
+for (const name of ["imagecodecs_delta", "imagecodecs_floatpred"]) {
+  Deno.test(`${name} round-trips elements stored in big endian, with slices and ragged edges`, async () => {
+    const array = await zarr.create(new Map(), {
+      shape: [5, 7],
+      chunkShape: [3, 4],
+      dtype: "float32",
+      fillValue: 0,
+      codecs: [
+        { name, configuration: { axis: -2 } },
+        { name: "bytes", configuration: { endian: "big" } },
+        { name: "imagecodecs_lzw", configuration: {} },
+      ],
+    });
+    const data = Float32Array.from({ length: 35 }, (_, i) => i * 1.37 - 9);
+    await zarr.set(array, null, { data, shape: [5, 7], stride: [7, 1] });
+    await zarr.set(array, [4, 6], 5);
+    data[34] = 5;
+    assertEquals((await zarr.get(array)).data, data);
+  });
+}
