@@ -13,6 +13,8 @@ interface StoredShard {
   readonly index: ShardIndex;
   /** The length in bytes, without the index. */
   readonly size: number;
+  /** Whether the shard must be a TIFF, and not only may be one. */
+  readonly isExpected: boolean;
   readonly read: ReadShardRange;
 }
 
@@ -30,11 +32,11 @@ export async function tiffShardProblem(
   metadata: ArrayMetadata,
   shard: StoredShard,
 ): Promise<string | undefined> {
-  const { index, coordinates, size, read } = shard;
+  const { index, coordinates, size, isExpected, read } = shard;
   const start = await read({ offset: 0, length: START_SIZE });
   const isTiff = /^(?:II[*+]\0|MM\0[*+])$/
     .test(String.fromCharCode(...start ?? []));
-  if (!isTiff) return undefined;
+  if (!isTiff && !isExpected) return undefined;
   // The place of the bands is in no metadata.
   const arrays = ([undefined, "last", "first"] as const).flatMap((bands) =>
     tryTiffArray(metadata, { bands }) ?? []

@@ -38,8 +38,10 @@ const METHODS: Readonly<Record<number, string>> = {
   99: "AES encryption",
 };
 
-/** The flag of encrypted entries. */
-const ENCRYPTED = 1;
+/** The latest version of the format, times 10; other programs refuse later ones, too. */
+const LATEST_VERSION = 63;
+/** The flags of encrypted entries; the second is that of strong encryption. */
+const ENCRYPTED = 1 | 1 << 6;
 /** The flag of entries that are differences to other files. */
 const PATCHED = 1 << 5;
 
@@ -50,8 +52,11 @@ export function isDeflated({ method }: ListedEntry): boolean {
 
 /** Returns the reason why an entry cannot be read; `undefined` if it can. */
 export function obstacleOf(
-  { flags, method }: ListedEntry,
+  { version, flags, method }: ListedEntry,
 ): string | undefined {
+  if (version > LATEST_VERSION) {
+    return `needs version ${version / 10} of the format`;
+  }
   if ((flags & ENCRYPTED) !== 0) return "is encrypted";
   if ((flags & PATCHED) !== 0) return "is a patch of another file";
   if (method === STORED || method === DEFLATED) return undefined;

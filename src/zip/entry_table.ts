@@ -25,6 +25,8 @@ export interface ListedEntry {
   readonly headerName: string;
   /** The length of the name in the headers, in bytes. */
   readonly nameSize: number;
+  /** The version of the format that is needed, times 10. */
+  readonly version: number;
   /** The flags: bit 0 is set if the entry is encrypted. */
   readonly flags: number;
   /** The compression method; 0 if the bytes are stored as they are. */
@@ -172,6 +174,7 @@ export class EntryTable {
       name: fromRoot(unicodeName(nameBytes, extra) ?? headerName),
       headerName,
       nameSize,
+      version: view.getUint8(6),
       flags,
       method: view.getUint16(10, true),
       checksum: view.getUint32(16, true),

@@ -65,6 +65,8 @@ interface ZipShard {
   readonly index: ShardIndex;
   /** The length of an adopted zip in bytes, if its record and its index are joined to it. */
   readonly fileSize?: number;
+  /** Whether the shard must be a zip, and not only may be one. */
+  readonly isExpected: boolean;
   /** Reads a range of the shard. */
   read(range: ByteRange): Promise<Uint8Array | undefined>;
 }
@@ -74,14 +76,14 @@ interface ZipShard {
  * the shard. Nothing is found in other shards.
  */
 export async function* zipShardProblems(
-  { store, key, index, fileSize, read }: ZipShard,
+  { store, key, index, fileSize, isExpected, read }: ZipShard,
   options: StoreOptions,
 ): AsyncGenerator<Omit<EntryProblem, "key">> {
   const start = await read({ offset: 0, length: 4 });
   const isZip = start?.length === 4 &&
     viewOf(start).getUint32(0, true) === LOCAL_SIGNATURE &&
     !index.some((entry) => entry?.offset === 0);
-  if (!isZip) return;
+  if (!isZip && !isExpected) return;
   const zip = new ZipStore(
     fileSize === undefined ? store : storeOfStart(read, fileSize),
     key,
@@ -89,6 +91,12 @@ export async function* zipShardProblems(
   try {
     const ends = new Set<string>();
     for await (const found of entriesOf(zip, options)) {
+      const obstacle = obstacleOf(found.entry);
+      if (obstacle !== undefined) {
+        const name = describe(found.entry.name);
+        const message = `Entry ${name} of ${describe(key)} ${obstacle}`;
+        yield { kind: "header", message };
+      }
       ends.add(`${found.offset} ${found.entry.storedSize}`);
     }
     yield* wrongEntries(zip, options);

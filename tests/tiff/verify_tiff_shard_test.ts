@@ -69,6 +69,10 @@ Deno.test("verify finds the damage in the directories of TIFFs that tiffContaine
       assertEquals(await rulesOf(store), []);
       const bytes = (await store.get(key))!;
       const view = new DataView(bytes.buffer, bytes.byteOffset);
+      for (let at = 0; at < 4; at++) {
+        await store.set(key, bytes.with(at, bytes[at]! ^ 1));
+        assert((await rulesOf(store)).includes("shard-file"), `header, ${at}`);
+      }
       const first = options.bigTiff
         ? Number(view.getBigUint64(8, true))
         : view.getUint32(4, true);

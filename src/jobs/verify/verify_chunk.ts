@@ -1,4 +1,8 @@
-import { type ArrayChunks, mostBytes } from "../../arrays/mod.ts";
+import {
+  type ArrayChunks,
+  mostBytes,
+  parsedArrayOf,
+} from "../../arrays/mod.ts";
 import { CHECKSUM_SIZE, verifyChecksum } from "../../checksum/mod.ts";
 import { chunkRows, noteKey } from "../../codecs/mod.ts";
 import { checkFileRecord, verifyAdoptedFile } from "../../adopt/mod.ts";
@@ -304,10 +308,13 @@ class ChunkVerification {
     }
     if (path.length === 0 && !this.#array.isAdopted) {
       const fileSize = await this.#sizeOfFile(end - indexSize);
+      const isExpected = (suffix: RegExp) =>
+        suffix.test(this.#key) && this.#beginsWithFile(index!);
       const problem = await tiffShardProblem(this.#array.chunks.metadata, {
         coordinates: this.#coordinates,
         index,
         size: fileSize,
+        isExpected: isExpected(/\.tiff?$/i),
         read: this.#read,
       });
       if (problem !== undefined) {
@@ -320,7 +327,11 @@ class ChunkVerification {
       const key = chunks.key(this.#coordinates);
       const wasAdopted = fileSize < end - indexSize;
       const problems = zipShardProblems(
-        { store, key, index, read: this.#read, ...wasAdopted && { fileSize } },
+        {
+          ...{ store, key, index, read: this.#read },
+          isExpected: isExpected(/\.(?:zip|ozx)$/i),
+          ...wasAdopted && { fileSize },
+        },
         this.#options,
       );
       for await (const { kind, message } of problems) {
@@ -343,6 +354,18 @@ class ChunkVerification {
         }),
       this.#options.signal,
     );
+  }
+
+  /**
+   * Whether a shard has bytes before all of its inner chunks that are those of another file
+   * format, since neither head parts nor the index lie there.
+   */
+  #beginsWithFile(index: ShardIndex): boolean {
+    const { layout } = this.#array.level.shards!;
+    const [part] = parsedArrayOf(this.#array.chunks).parts;
+    return layout.indexLocation === "end" && part?.size === undefined &&
+      index.some((entry) => entry !== undefined) &&
+      index.every((entry) => entry?.offset !== 0);
   }
 
   /** The length of the file in a shard, without the record that copies of adopted files have behind it. */
