@@ -57,7 +57,13 @@ for (const [name, { lacks, open }] of Object.entries(STORES)) {
     };
   }, { lacks, hasWriter });
   for (const [array, [changes, sizes]] of Object.entries(ARRAYS)) {
-    const metadata = arrayMetadata({ shape: [100, 100], ...changes });
+    // Chunks that may be as long as the values of the suite.
+    const chunk_shape = [2000, 2000];
+    const metadata = arrayMetadata({
+      shape: [50_000, 50_000],
+      chunk_grid: { name: "regular", configuration: { chunk_shape } },
+      ...changes,
+    });
     testStore(
       `plainView of ${name}, the chunks of an array with ${array}`,
       async () => {
