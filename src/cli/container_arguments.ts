@@ -65,7 +65,9 @@ export async function containerOf(
     ...args.has("recode") && { recode: fit },
     async container(metadata, path, source) {
       try {
-        const node = outer ? below(outer, path) : source;
+        if (outer === undefined) return await container(metadata, path, source);
+        const names = [outer.path ?? "", path].filter((name) => name !== "");
+        const node = { store: v2View(outer.store), path: names.join("/") };
         return await container(metadata, path, node);
       } catch (error) {
         const isAdvised = error instanceof RangeError &&
@@ -77,15 +79,6 @@ export async function containerOf(
       }
     },
   };
-}
-
-/** The location of an array below a node. */
-function below(
-  { store, path = "" }: NodeLocation,
-  name: string,
-): Parameters<Container>[2] {
-  const names = [path, name].filter((each) => each !== "");
-  return { store: v2View(store), path: names.join("/") };
 }
 
 /** The codecs, chunks and shards that other options ask for. */

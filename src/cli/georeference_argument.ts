@@ -151,19 +151,22 @@ function readJson(
   const attributes = isMembers(members.attributes)
     ? members.attributes
     : members;
-  const name = (short: string) => attributes[`spatial:${short}`];
-  const [transform, bbox] = [name("transform"), name("bbox")];
+  const {
+    "spatial:transform": transform,
+    "spatial:bbox": bbox,
+    "spatial:shape": size,
+    "spatial:registration": registration,
+  } = attributes;
   if (transform === undefined && bbox === undefined) {
     return attributes as Georeference;
   }
   const crs = attributes["proj:code"] ?? attributes["proj:wkt2"] ??
     attributes["proj:projjson"];
+  // What is wrong with a value is said where arrays get the georeference.
   return {
-    ...transform === undefined
-      ? { bbox: bbox as number[] }
-      : { transform: transform as number[] },
-    ...name("registration") === "node" && { isPoint: true },
-    ...Array.isArray(name("shape")) && { size: name("shape") as number[] },
-    ...crs !== undefined && crs !== null && { crs: crs as string },
-  };
+    ...transform === undefined ? { bbox } : { transform },
+    ...registration === "node" && { isPoint: true },
+    ...Array.isArray(size) && { size },
+    ...crs !== undefined && crs !== null && { crs },
+  } as Georeference;
 }

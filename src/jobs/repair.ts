@@ -99,7 +99,16 @@ export async function repair(
   // Fails before anything is changed if there is no node.
   const nodes = await readNodes(place, storeOptions, { onInvalid() {} });
   const recovery = await finishWrites(place, nodes, dryRun, storeOptions);
-  const results = new Results(options);
+  const repaired: Finding[] = [];
+  const unrepaired: Unrepaired[] = [];
+  let isSound: boolean | null = true;
+  const leave = (finding: Finding) => {
+    const left = { finding, reason: REASONS[finding.rule] };
+    if (finding.severity === "error") isSound = false;
+    else if (finding.rule === "chunk-undecoded") isSound &&= null;
+    if (unrepaired.length < MOST_FINDINGS) unrepaired.push(left);
+    options.onUnrepaired?.(left);
+  };
   const willBeWhole = new Set<string>([
     ...recovery.written,
     ...recovery.deleted,
@@ -119,11 +128,18 @@ export async function repair(
       if (rule === "consolidated-metadata-differs") return;
       const isRecovered = dryRun && rule === "chunk-unfinished" &&
         willBeWhole.has(key);
-      if (!isRecovered) results.leave(finding);
+      if (!isRecovered) leave(finding);
     },
   });
-  await repairConsolidated(place, invalid, results, dryRun, storeOptions);
-  return { recovery, ...results.result() };
+  const stale = repairConsolidated(place, invalid, dryRun, storeOptions);
+  for await (const { finding, isRepaired } of stale) {
+    if (!isRepaired) leave(finding);
+    else {
+      if (repaired.length < MOST_FINDINGS) repaired.push(finding);
+      options.onRepaired?.(finding);
+    }
+  }
+  return { recovery, repaired, unrepaired, isSound };
 }
 
 /**
@@ -257,13 +273,12 @@ function arrayKeysOf(place: Place, nodes: readonly Node[]): ArrayKeys[] {
 }
 
 /** Puts the documents of nodes into the consolidated metadata of their groups. */
-async function repairConsolidated(
+async function* repairConsolidated(
   place: Place,
   invalid: ReadonlySet<string>,
-  results: Results,
   dryRun: boolean,
   options: StoreOptions,
-): Promise<void> {
+): AsyncGenerator<{ finding: Finding; isRepaired: boolean }> {
   const read = await readNodes(place, options, { onInvalid() {} });
   // Numbers keep their digits, also those that JavaScript would format otherwise.
   const nodes = read.map((node) => ({
@@ -279,44 +294,8 @@ async function repairConsolidated(
       await write(place.store, documentKey(place, group.path), bytes, options);
     }
     for (const { finding, hasDocument } of stale) {
-      if (hasDocument && !isV2) results.repair(finding);
-      else results.leave(finding);
+      yield { finding, isRepaired: hasDocument && !isV2 };
     }
-  }
-}
-
-/** Collects findings that are repaired, and those that are not. */
-class Results {
-  readonly #options: RepairOptions;
-  readonly #repaired: Finding[] = [];
-  readonly #unrepaired: Unrepaired[] = [];
-  #isSound: boolean | null = true;
-
-  constructor(options: RepairOptions) {
-    this.#options = options;
-  }
-
-  repair(finding: Finding): void {
-    if (this.#repaired.length < MOST_FINDINGS) this.#repaired.push(finding);
-    this.#options.onRepaired?.(finding);
-  }
-
-  leave(finding: Finding): void {
-    const unrepaired = { finding, reason: REASONS[finding.rule] };
-    if (finding.severity === "error") this.#isSound = false;
-    else if (finding.rule === "chunk-undecoded") this.#isSound &&= null;
-    if (this.#unrepaired.length < MOST_FINDINGS) {
-      this.#unrepaired.push(unrepaired);
-    }
-    this.#options.onUnrepaired?.(unrepaired);
-  }
-
-  result(): Omit<Repair, "recovery"> {
-    return {
-      repaired: this.#repaired,
-      unrepaired: this.#unrepaired,
-      isSound: this.#isSound,
-    };
   }
 }
 
