@@ -1,6 +1,6 @@
 import { isDiskFull, redactUrl } from "../stores/mod.ts";
 import config from "../../deno.json" with { type: "json" };
-import type { Arguments, Io } from "./command.ts";
+import type { Arguments, Io, Requests } from "./command.ts";
 
 /**
  * Runs a command, and logs its requests, the error that ends it with the stack, its time and
@@ -14,10 +14,10 @@ export async function runLogged(
   command: readonly string[],
   args: Arguments,
   io: Io,
-  task: () => Promise<number>,
+  task: (io: Io) => Promise<number>,
 ): Promise<number> {
   const path = args.text("log-file");
-  if (path === undefined && !args.has("verbose")) return await task();
+  if (path === undefined && !args.has("verbose")) return await task(io);
   // Opened first, so that a path that cannot be written stops the command before its work.
   const file = path === undefined
     ? undefined
@@ -30,22 +30,21 @@ export async function runLogged(
     }
   };
   const start = performance.now();
-  const send = globalThis.fetch;
-  globalThis.fetch = loggingFetch(send, log);
+  const { timeout, fetch } = io.requests;
+  const requests = { timeout, fetch: loggingFetch(fetch, log) };
   try {
     log(
       `zarr-parts ${config.version}, Deno ${Deno.version.deno}, ${Deno.build.target}, in ${Deno.cwd()}: ${
         command.map((each) => JSON.stringify(redactUrl(each))).join(" ")
       }`,
     );
-    const status = await task();
+    const status = await task({ ...io, requests });
     log(`Ended with ${status} ${costOf(start)}`);
     return status;
   } catch (error) {
     log(`Failed ${costOf(start)}: ${stackOf(error)}`);
     throw error;
   } finally {
-    globalThis.fetch = send;
     file?.close();
   }
 }
@@ -70,11 +69,10 @@ function stackOf(error: unknown): string {
 
 /** Logs each request with the status and the time of its response, or with its error. */
 function loggingFetch(
-  send: typeof fetch,
+  send: Requests["fetch"],
   log: (text: string) => void,
-): typeof fetch {
-  return async (input, options) => {
-    const request = new Request(input, options);
+): Requests["fetch"] {
+  return async (request) => {
     const range = request.headers.get("range");
     const what = `${request.method} ${redactUrl(request.url)}${
       range ? ` ${range}` : ""

@@ -111,7 +111,7 @@ async function run(args: readonly string[], io: Output): Promise<number> {
   const requests = new WatchedRequests(parsed, io);
   try {
     const all: Io = { ...io, requests };
-    return await runLogged(args, parsed, all, () => command.run(parsed, all));
+    return await runLogged(args, parsed, all, (io) => command.run(parsed, io));
   } finally {
     requests.stop();
   }
