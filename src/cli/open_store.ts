@@ -51,16 +51,17 @@ async function storeOf(
   );
 }
 
+const GOOGLE =
+  "; https://storage.googleapis.com/BUCKET/… reads public data, and s3://BUCKET/… with AWS_ENDPOINT_URL=https://storage.googleapis.com and an HMAC key reads and writes";
+const AZURE =
+  "; https://ACCOUNT.blob.core.windows.net/CONTAINER/… with a shared access signature reads";
+
 /** How the buckets of other clouds are reached, by the schemes of their URLs. */
 const OTHER_CLOUDS: Readonly<Record<string, string>> = {
-  gs:
-    "; https://storage.googleapis.com/BUCKET/… reads public data, and s3://BUCKET/… with AWS_ENDPOINT_URL=https://storage.googleapis.com and an HMAC key reads and writes",
-  gcs:
-    "; https://storage.googleapis.com/BUCKET/… reads public data, and s3://BUCKET/… with AWS_ENDPOINT_URL=https://storage.googleapis.com and an HMAC key reads and writes",
-  az:
-    "; https://ACCOUNT.blob.core.windows.net/CONTAINER/… with a shared access signature reads",
-  abfs:
-    "; https://ACCOUNT.blob.core.windows.net/CONTAINER/… with a shared access signature reads",
+  gs: GOOGLE,
+  gcs: GOOGLE,
+  az: AZURE,
+  abfs: AZURE,
 };
 
 /** Matches the path of the document of a node, which users type where they mean the folder of the node. */

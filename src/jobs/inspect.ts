@@ -10,6 +10,7 @@ import {
   type ArrayMetadata,
   ceilDivide,
   isArrayDocument,
+  isMembers,
 } from "../metadata/mod.ts";
 import { runConcurrently } from "../runtime/mod.ts";
 import {
@@ -356,8 +357,14 @@ async function inspectNodes(
       );
       nodes.push(described);
     } else if (message === undefined) {
-      const { attributes = {} } = document as InspectedGroup;
-      nodes.push({ kind: "group", path, zarrFormat, attributes });
+      // Attributes may be null, which counts as none.
+      const { attributes } = document as { attributes?: unknown };
+      nodes.push({
+        kind: "group",
+        path,
+        zarrFormat,
+        attributes: isMembers(attributes) ? attributes : {},
+      });
     }
   }
   for (const [path, message] of invalid) {

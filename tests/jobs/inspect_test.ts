@@ -3,6 +3,7 @@ import {
   convert,
   inspect,
   type InspectedArray,
+  type InspectedGroup,
   type InspectedPart,
   type InspectOptions,
   type LayoutOptions,
@@ -143,7 +144,8 @@ Deno.test("inspect describes all nodes of a group, in the order of their paths",
   const store = new MemoryStore();
   const group = { ...groupMetadata(), attributes: { title: "All" } };
   await store.set("/zarr.json", encodeJson(group));
-  await store.set("/b/zarr.json", encodeJson(groupMetadata()));
+  const bare = { ...groupMetadata(), attributes: null };
+  await store.set("/b/zarr.json", encodeJson(bare));
   await store.set("/readme.txt", utf8("Text"));
   await checksummed(store, 50, "b/c");
   await checksummed(store, 50, "a");
@@ -160,6 +162,7 @@ Deno.test("inspect describes all nodes of a group, in the order of their paths",
     path: "",
     attributes: { title: "All" },
   });
+  assertEquals((nodes[2] as InspectedGroup).attributes, {});
   const { nodes: below } = await inspect(store, "b");
   assertEquals(below.map(({ path }) => path), ["", "c"]);
 });

@@ -6,6 +6,7 @@ import {
   isArrayDocument,
   isGroupDocument,
   isMembers,
+  type Members,
   nodePaths,
   parseZarrJson,
 } from "../../metadata/mod.ts";
@@ -29,6 +30,8 @@ export interface TreeNode {
   readonly kind: "group" | "array" | "unreadable";
   /** The shape of an array. */
   readonly shape?: readonly number[];
+  /** The attributes of a group. */
+  readonly attributes?: Members;
 }
 
 /** The nodes of a store. */
@@ -98,7 +101,11 @@ async function readNode(
     if (bytes === undefined) return undefined;
     const document = parseZarrJson(bytes);
     assertNodeDocument(document);
-    if (isGroupDocument(document)) return { path, kind: "group" };
+    if (isGroupDocument(document)) {
+      const { attributes } = document as Members;
+      const isGiven = isMembers(attributes);
+      return { path, kind: "group", ...isGiven && { attributes } };
+    }
     if (!isArrayDocument(document) || !isShape(document.shape)) {
       return { path, kind: "unreadable" };
     }

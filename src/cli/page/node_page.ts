@@ -1,8 +1,7 @@
 import { html, raw } from "hono/html";
-import { openArrayChunks, readDocument } from "../../arrays/mod.ts";
+import { openArrayChunks } from "../../arrays/mod.ts";
 import { MetadataError } from "../../errors/mod.ts";
 import { inspect, type InspectedArray } from "../../jobs/mod.ts";
-import { isMembers, type Members, parseZarrJson } from "../../metadata/mod.ts";
 import { failureMessage } from "../../serve/mod.ts";
 import type { Store, StoreKey } from "../../stores/mod.ts";
 import { jsonText, unitsText } from "../format.ts";
@@ -147,8 +146,8 @@ async function describeGroup(
   below: readonly TreeNode[],
   signal: AbortSignal,
 ): Promise<Html> {
-  const { store, hierarchy, path, root } = request;
-  const attributes = node ? await attributesOf(store, path, signal) : {};
+  const { hierarchy, path, root } = request;
+  const { attributes = {} } = node ?? {};
   const array = below.find(({ kind }) => kind === "array")?.path;
   const prefix = path === "" ? "" : `${path}/`;
   const url = urlOf(root, path);
@@ -190,19 +189,6 @@ async function describeGroup(
     </div>
     ${images?.pictured && arrayScript(images.pictured)}
   `;
-}
-
-/** The attributes of a group. */
-async function attributesOf(
-  store: Store,
-  path: string,
-  signal: AbortSignal,
-): Promise<Members> {
-  const bytes = await readDocument(store, documentOf(path), { signal });
-  const document = bytes && parseZarrJson(bytes);
-  return isMembers(document) && isMembers(document.attributes)
-    ? document.attributes
-    : {};
 }
 
 /** Reads the metadata of an array in a group, or returns the reason why it cannot be read. */
