@@ -43,6 +43,20 @@ class CountingStore(WrapperStore):
         return await super().getsize(key)
 
 
+class RangelessStore(WrapperStore):
+    """Returns values where ranges are asked for, as HTTP servers without ranges do."""
+
+    async def get(self, key, prototype, byte_range=None):
+        return await super().get(key, prototype)
+
+
+def test_a_store_that_ignores_ranges_is_refused(data: Path) -> None:
+    array = zarr.open_array(PartsStore(RangelessStore(LocalStore(data / "index.zarr"))), path="raw", mode="r")
+    assert array[...].shape == (36, 41)
+    with pytest.raises(PartsError, match="ignores ranges"):
+        array[0, 0]
+
+
 def test_an_index_that_is_a_part_is_one_request(data: Path) -> None:
     below = CountingStore(LocalStore(data / "index.zarr", read_only=True))
     array = zarr.open_array(PartsStore(below), path="zstd", mode="r")

@@ -56,7 +56,7 @@ export const REFERENCES: Command = {
       throw new UsageError(
         `References lead to files and objects, and ${
           JSON.stringify(source)
-        } is an archive; expected an array that was copied out of it by zarr-parts convert`,
+        } is an archive; expected a folder, as \`zarr-parts convert ${source} data.zarr\` makes of it`,
       );
     }
     let count = 0;

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from zarr.abc.store import ByteRequest, RangeByteRequest, Store, SuffixByteRequest
-from zarr.core.buffer import Buffer, BufferPrototype, default_buffer_prototype
+from zarr.core.buffer import Buffer, BufferPrototype
+from zarr.core.buffer.cpu import buffer_prototype as in_memory
 from zarr.storage import LocalStore
 
 from zarr_parts._errors import PartsError
@@ -40,11 +41,11 @@ class Below:
         return [await calls[0]] if len(calls) == 1 else await asyncio.gather(*calls)
 
     async def get(
-        self, key: str, byte_range: ByteRequest | None = None, prototype: BufferPrototype | None = None
+        self, key: str, byte_range: ByteRequest | None = None, prototype: BufferPrototype = in_memory
     ) -> Buffer | None:
         """Return a value or a range of it, which is empty behind the end of the value; `None` if there is none."""
         try:
-            value: Buffer | None = await self._get(key, byte_range, prototype or default_buffer_prototype())
+            value: Buffer | None = await self._get(key, byte_range, prototype)
         except Exception:
             # Some stores have an error for a range behind the end of a value, others return no bytes.
             if byte_range is None or isinstance(byte_range, SuffixByteRequest):
@@ -53,7 +54,7 @@ class Below:
             start = byte_range.start if isinstance(byte_range, RangeByteRequest) else byte_range.offset
             if size is None or size > start:
                 raise
-            return (prototype or default_buffer_prototype()).buffer.from_bytes(b"")
+            return prototype.buffer.from_bytes(b"")
         if value is not None and len(value) > _most(byte_range):
             raise PartsError(f"The store returned {len(value)} bytes of {key!r} for {byte_range}: it ignores ranges")
         return value

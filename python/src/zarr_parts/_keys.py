@@ -67,12 +67,12 @@ class ChunkKeys:
         self.rank = rank
         self._pieces = pieces
         self._fields = [piece for piece in pieces if isinstance(piece, Field)]
+        self._uncounted = [i for i in range(rank) if i not in {field.dimension for field in self._fields}]
         self._pattern = re.compile("".join(re.escape(p) if isinstance(p, str) else p.pattern for p in pieces))
 
     def encode(self, coordinates: Sequence[int]) -> str:
         """Return the key of a chunk, or raise a `MetadataError` for a chunk that has no key."""
-        counted = {field.dimension for field in self._fields}
-        if any(coordinate and i not in counted for i, coordinate in enumerate(coordinates)):
+        if any(coordinates[i] for i in self._uncounted):
             raise MetadataError(f"The format has no placeholder for a dimension with several chunks: {coordinates}")
         return "".join(p if isinstance(p, str) else p.encode(coordinates[p.dimension]) for p in self._pieces)
 
