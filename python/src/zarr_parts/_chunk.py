@@ -9,7 +9,7 @@ from zarr.core.buffer import Buffer, BufferPrototype
 
 from zarr_parts._below import Below, Bytes
 from zarr_parts._errors import MissingPartError, PartSizeError, UnfinishedWriteError
-from zarr_parts._layout import Part
+from zarr_parts._layout import ArrayLayout, Part, ShardIndex
 
 READ_WHOLE = 256 * 1024
 """The greatest size of a part that is read whole where a range is needed, which checks its length without a request."""
@@ -17,13 +17,15 @@ READ_WHOLE = 256 * 1024
 FILE_RECORD_SIZE = 32
 """The size of the record of an adopted file, which is before the index in the index part."""
 
+AS_IT_IS = (Part(""),)
+
 type Wanted = tuple[int, ByteRequest]
 """A part and the range of it to read."""
 
 
 @dataclass(frozen=True)
 class StoredChunk:
-    """A value that is stored in parts. Any other value is one part under its own key.
+    """A value of the store below.
 
     Attributes
     ----------
@@ -31,21 +33,22 @@ class StoredChunk:
         The store that has the parts.
     key
         The key to which the suffixes of parts are appended.
-    parts
-        The parts, in the order in which they make up the chunk.
-    index_size
-        That of `ArrayLayout`.
+    layout
+        That of the array that the value is a chunk of; `None` for a value that is shown as it is.
     """
 
     below: Below
     key: str
-    parts: Sequence[Part] = (Part(""),)
-    index_size: int = 0
+    layout: ArrayLayout | None = None
+
+    @property
+    def parts(self) -> Sequence[Part]:
+        return self.layout.parts if self.layout else AS_IT_IS
 
     async def read(self, byte_range: ByteRequest | None, prototype: BufferPrototype) -> Buffer | None:
         """Read the chunk or a range of it; `None` for a chunk of which no part is stored."""
-        if len(self.parts) == 1 and self.parts[0].size is None:
-            return await self.below.get(self._key(0), byte_range, prototype)
+        if self.layout is None:
+            return await self.below.get(self.key, byte_range, prototype)
         pieces = await (self._read_whole() if byte_range is None else self._read_range(byte_range))
         return None if pieces is None else prototype.buffer.from_bytes(_join(pieces).data)
 
@@ -68,10 +71,12 @@ class StoredChunk:
             return None
         for part, piece in enumerate(pieces):
             self._check_size(part, len(piece))
-        if self.index_size and any(part.size is None for part in self.parts):
+        index = self.layout and self.layout.index
+        if index and any(part.size is None for part in self.parts):
             lengths = [len(piece) for piece in pieces]
-            index = _join(pieces[-1:] if lengths[-1] >= self.index_size else pieces)[-self.index_size :]
-            self._check_index(index, lengths)
+            near = pieces[:1] if index.is_first else pieces[-1:]
+            bytes_near = _join(near if len(near[0]) >= index.size else pieces)
+            self._check_index(index, bytes_near[: index.size] if index.is_first else bytes_near[-index.size :], lengths)
         return pieces
 
     async def _read_range(self, byte_range: ByteRequest) -> list[Bytes] | None:
@@ -83,10 +88,11 @@ class StoredChunk:
         sizes = await self._sizes()
         if sizes is None:
             return None
-        if self.index_size and isinstance(byte_range, RangeByteRequest):
-            index = await self._fetch(ranges_of_parts(SuffixByteRequest(self.index_size), sizes))
-            if index is not None:
-                self._check_index(_join(index), sizes)
+        index = self.layout and self.layout.index
+        if index and not index.is_first and isinstance(byte_range, RangeByteRequest):
+            found = await self._fetch(ranges_of_parts(SuffixByteRequest(index.size), sizes))
+            if found is not None:
+                self._check_index(index, _join(found), sizes)
         pieces = await self._fetch(ranges_of_parts(byte_range, sizes))
         if isinstance(byte_range, RangeByteRequest) and byte_range.start < byte_range.end and not any(map(len, pieces or ())):
             # zarr-python would take no bytes for an absent inner chunk.
@@ -131,12 +137,15 @@ class StoredChunk:
         if size is not None and size != length:
             raise PartSizeError(self._key(part), size, length)
 
-    def _check_index(self, index: Bytes, lengths: Sequence[int]) -> None:
-        """Refuse a shard whose index has inner chunks where the index is: an unsized part was cut short, and would be read on into the index."""
-        entries = np.frombuffer(index[: len(index) // 16 * 16].tobytes(), "<u8").reshape(-1, 2)
+    def _check_index(self, index: ShardIndex, found: Bytes, lengths: Sequence[int]) -> None:
+        """Refuse a shard whose index names bytes behind the inner chunks: an unsized part was cut short.
+
+        zarr-python would read on into an index at the end, and take no bytes for an absent inner chunk.
+        """
+        entries = np.frombuffer(found[: len(found) // 16 * 16].tobytes(), "<u8").reshape(-1, 2)
         ends = entries[entries[:, 0] != 2**64 - 1].sum(axis=1)
-        behind = self.index_size
-        if self.parts[-1].size == behind + FILE_RECORD_SIZE:
+        behind = 0 if index.is_first else index.size
+        if behind and self.parts[-1].size == behind + FILE_RECORD_SIZE:
             behind += FILE_RECORD_SIZE
         beyond = int(ends.max(initial=0)) - (sum(lengths) - behind)
         if beyond > 0:

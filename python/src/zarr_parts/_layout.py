@@ -33,6 +33,14 @@ class Part:
 
 
 @dataclass(frozen=True)
+class ShardIndex:
+    """The index of a shard: offsets and lengths as 64-bit little-endian numbers."""
+
+    size: int
+    is_first: bool
+
+
+@dataclass(frozen=True)
 class ArrayLayout:
     """Where the chunks of an array are stored.
 
@@ -44,15 +52,14 @@ class ArrayLayout:
         The parts of a chunk, in the order in which they make up the chunk.
     grid
         The number of chunks along each dimension; `None` if the chunk grid is not regular.
-    index_size
-        The size of the index at the end of each shard, which holds offsets and lengths as 64-bit
-        little-endian numbers; 0 if chunks are no shards, or their index is stored otherwise.
+    index
+        The index of each shard; `None` if chunks are no shards, or their index is encoded unusually.
     """
 
     keys: ChunkKeys
     parts: tuple[Part, ...]
     grid: tuple[int, ...] | None
-    index_size: int
+    index: ShardIndex | None
 
     def is_in_grid(self, coordinates: Sequence[int]) -> bool:
         """Whether the array has a chunk with these coordinates."""
@@ -95,7 +102,7 @@ def parse_layout(document: Mapping[str, object]) -> ArrayLayout | None:
         keys,
         parts,
         chunk_shape and tuple(-(-n // c) for n, c in zip(shape, chunk_shape, strict=True)),
-        _index_size(document.get("codecs"), chunk_shape),
+        _shard_index(document.get("codecs"), chunk_shape),
     )
 
 
@@ -172,17 +179,16 @@ def _check_part_keys(parts: Sequence[Part], keys: ChunkKeys, rank: int) -> None:
                 raise MetadataError(f"Two chunks could share a part key, with the suffixes {longer!r} and {shorter!r}")
 
 
-def _index_size(codecs: object, chunk_shape: tuple[int, ...] | None) -> int:
-    """Return the size of the index at the end of each shard, or 0; see `ArrayLayout.index_size`."""
+def _shard_index(codecs: object, chunk_shape: tuple[int, ...] | None) -> ShardIndex | None:
     last = codecs[-1] if isinstance(codecs, list) and codecs else None
     if chunk_shape is None or not isinstance(last, dict) or last.get("name") != "sharding_indexed":
-        return 0
+        return None
     sharding = last.get("configuration", {})
-    index_codecs = [codec.get("name") if isinstance(codec, dict) else codec for codec in sharding.get("index_codecs", [])]
-    is_little = "big" not in str(sharding.get("index_codecs"))
-    inner = sharding.get("chunk_shape")
-    if sharding.get("index_location", "end") != "end" or not isinstance(inner, list) or not is_little:
-        return 0
-    if index_codecs not in (["bytes"], ["bytes", "crc32c"]) or not all(is_whole(n, 1) for n in inner):
-        return 0
-    return prod(chunk_shape) // prod(inner) * 16 + (4 if "crc32c" in index_codecs else 0)
+    index_codecs, inner = sharding.get("index_codecs", []), sharding.get("chunk_shape")
+    names = [codec.get("name") if isinstance(codec, dict) else codec for codec in index_codecs]
+    if names not in (["bytes"], ["bytes", "crc32c"]) or "big" in str(index_codecs):
+        return None
+    if not isinstance(inner, list) or not all(is_whole(n, 1) for n in inner):
+        return None
+    size = prod(chunk_shape) // prod(inner) * 16 + (4 if "crc32c" in names else 0)
+    return ShardIndex(size, sharding.get("index_location", "end") == "start")

@@ -173,7 +173,7 @@ class PartsStore(Store):
             if layout is not None:
                 if not layout.is_in_grid(coordinates):
                     return None
-                return StoredChunk(below, _join(root, layout.keys.encode(coordinates)), layout.parts, layout.index_size)
+                return StoredChunk(below, _join(root, layout.keys.encode(coordinates)), layout)
         return StoredChunk(below, key)
 
     # Metadata
