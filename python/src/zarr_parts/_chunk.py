@@ -89,8 +89,9 @@ class StoredChunk:
         if sizes is None:
             return None
         index = self.layout and self.layout.index
-        if index and not index.is_first and isinstance(byte_range, RangeByteRequest):
-            found = await self._fetch(ranges_of_parts(SuffixByteRequest(index.size), sizes))
+        if index and isinstance(byte_range, RangeByteRequest):
+            where = RangeByteRequest(0, index.size) if index.is_first else SuffixByteRequest(index.size)
+            found = await self._fetch(ranges_of_parts(where, sizes))
             if found is not None:
                 self._check_index(index, _join(found), sizes)
         pieces = await self._fetch(ranges_of_parts(byte_range, sizes))
