@@ -225,3 +225,21 @@ for (
     await Deno.remove(folder, { recursive: true });
   });
 }
+
+Deno.test("verify finds a chunk of a codec for which it is declared too long", async () => {
+  const store = new MemoryStore();
+  const metadata = arrayMetadata({
+    shape: [10 ** 15],
+    dataType: "uint8",
+    chunkShape: [10 ** 15],
+    codecs: ["gzip"],
+  });
+  await createArrayChunks(store, "", metadata);
+  await store.set("/c/0", new Uint8Array(20));
+  const { findings, isSound } = await verify(store, "", { deep: true });
+  assertEquals(findings.map(({ rule, key }) => [rule, key]), [
+    ["chunk-decoding", "/c/0"],
+  ]);
+  assert(!findings[0]!.message.includes("unknown"));
+  assertEquals(isSound, false);
+});
