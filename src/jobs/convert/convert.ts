@@ -16,7 +16,7 @@ import {
   type StoreOptions,
   write,
 } from "../../stores/mod.ts";
-import { Recodings } from "../recode/recodings.ts";
+import { processorCount, withThreads } from "../../threads/mod.ts";
 import {
   assertApart,
   assertTargetOutside,
@@ -124,11 +124,12 @@ export async function convert(
   const { signal, share, keepGoing, only, exclude } = options;
   const storeOptions: StoreOptions = signal ? { signal } : {};
   if ((await readMarker(from, storeOptions))?.inPlace) throw inPlaceError(from);
-  const recoding = new Recodings(options);
+  const { codecs, memory, threads } = options;
+  const count = typeof threads === "object" ? threads.size : threads;
   const plan = await planConversion(from, to, options, {
     ...storeOptions,
     ...{ keepGoing, only, exclude },
-    recode: (array) => recoding.add(array, from),
+    recoding: { codecs, memory, threads: count ?? processorCount() },
   });
   const claim = await claimTarget(plan, options);
   const listed = await listSource(plan, share, storeOptions)
@@ -137,16 +138,21 @@ export async function convert(
       throw error;
     });
   await assertTargetOutside(plan, listed.markers, claim, storeOptions);
-  recoding.begin(share);
-  const total = countValues(plan, listed, share) + recoding.total;
-  const conversion = {
-    arrays: plan.arrays.map(({ path, source, target, stored }) => ({
-      path,
-      from: source.metadata,
-      metadata: target.metadata,
+  const arrays = plan.arrays.map(({ path, source, target, ...array }) => {
+    const { recoded, stored } = array;
+    const chunks = recoded?.total(share);
+    return {
+      ...{ path, from: source.metadata, metadata: target.metadata },
       chunks: stored.isListed ? stored.count : undefined,
-      ...recoding.report(path),
-    })),
+      ...recoded && { recoded: { chunks: chunks!, decodes: recoded.decodes } },
+    };
+  });
+  const total = arrays.reduce(
+    (sum, { recoded }) => sum + (recoded?.chunks ?? 0),
+    countValues(plan, listed, share),
+  );
+  const conversion = {
+    arrays,
     total,
     v2Documents: listed.v2Documents,
     v2Nodes: listed.v2Nodes,
@@ -160,12 +166,12 @@ export async function convert(
     await removeEarlierDocuments(plan, claim, storeOptions);
   }
   const counter = new Counter(total, options);
-  await copyAll(plan, listed, recoding, claim, counter, options);
+  await copyAll(plan, listed, claim, counter, options);
   await assertUnchanged(plan, listed, share, storeOptions);
   if (share) return { ...conversion, ...counter.counts };
   // Without a marker, the target was finished before, with the same documents.
   if (claim.marker) {
-    await finish(plan, listed, recoding, claim.marker, options, storeOptions);
+    await finish(plan, listed, claim.marker, options, storeOptions);
   }
   return { ...conversion, ...counter.counts, isFinished: true };
 }
@@ -204,6 +210,8 @@ class Counter {
   }
 }
 
+/** The bytes of elements for which threads are started, which takes as long as to encode some MiB. */
+const LEAST_TO_START = 16 * 2 ** 20;
 /** The time after which a run looks again whether another run has claimed the target, in milliseconds. */
 const CLAIM_PERIOD = 2000;
 
@@ -215,7 +223,6 @@ const CLAIM_PERIOD = 2000;
 async function copyAll(
   plan: ConvertPlan,
   listed: ListedSource,
-  recoding: Recodings,
   { marker }: Claim,
   counter: Counter,
   options: ConvertOptions,
@@ -238,12 +245,17 @@ async function copyAll(
     await check(signal);
     counter.count(await copyValue(value, settings, { signal }));
   }, signal);
-  await recoding.run({
-    ...settings,
-    concurrency,
-    before: check,
-    done: (copied) => counter.count(copied),
-  }, signal);
+  const recoded = plan.arrays.flatMap(({ recoded }) => recoded ?? []);
+  const bytes = recoded.reduce(
+    (sum, { bytes, isThreaded }) => sum + (isThreaded ? bytes : 0),
+    0,
+  );
+  const least = typeof options.threads === "object" ? 1 : LEAST_TO_START;
+  await withThreads(bytes < least ? 0 : options.threads, async (threads) => {
+    const done = (copied: Copied) => counter.count(copied);
+    const sink = { ...settings, concurrency, before: check, done };
+    for (const array of recoded) await array.run(sink, share, threads, signal);
+  });
 }
 
 /**
@@ -255,7 +267,6 @@ async function copyAll(
 async function finish(
   plan: ConvertPlan,
   listed: ListedSource,
-  recoding: Recodings,
   marker: NonNullable<Claim["marker"]>,
   { resume }: ConvertOptions,
   options: StoreOptions,
@@ -263,7 +274,7 @@ async function finish(
   const { target, documents } = plan;
   await assertStillMarked(target, marker, options);
   if (resume || marker.earlier) {
-    await removeLeftovers(plan, listed, recoding, marker, options);
+    await removeLeftovers(plan, listed, marker, options);
   }
   for (const [path, bytes] of documents) {
     await write(target.store, documentKey(target, path), bytes, options);
@@ -278,7 +289,6 @@ async function finish(
 async function removeLeftovers(
   plan: ConvertPlan,
   { files }: ListedSource,
-  recoding: Recodings,
   { earlier }: NonNullable<Claim["marker"]>,
   options: StoreOptions,
 ): Promise<void> {
@@ -301,8 +311,8 @@ async function removeLeftovers(
   await listHierarchy(target, nodes, keys, {
     async chunk(path, coordinates) {
       const array = byPath.get(path)!;
-      const isWritten = array.isRecoded
-        ? recoding.mayMake(array, coordinates)
+      const isWritten = array.recoded
+        ? array.recoded.mayMake(coordinates)
         : array.stored.has(coordinates);
       if (!isWritten) await array.target.delete(coordinates, options);
     },

@@ -37,6 +37,7 @@ import {
   type SelectedNodes,
   withoutNamedNodes,
 } from "../../hierarchy/mod.ts";
+import { RecodedArray, type RecodeSettings } from "../recode/recode_array.ts";
 import { isSameEncoding } from "../recode/recoding.ts";
 import { chunkLevel } from "../chunk_checks.ts";
 import { StoredChunks } from "../stored_chunks.ts";
@@ -54,21 +55,25 @@ export type ContainShard = (
   key: string,
 ) => Uint8Array;
 
-/** An array that is converted. */
-export interface PlannedArray {
+/** An array before and after its conversion. */
+export interface ArrayPair {
   /** The path below the outermost node, which has an empty path. */
   readonly path: string;
   readonly source: ArrayChunks;
   readonly target: ArrayChunks;
   /** The stored chunks of the source. */
   readonly stored: StoredChunks;
-  /** Whether chunks are decoded and encoded again, or divided into other shards. */
-  readonly isRecoded: boolean;
   /** The container of each shard. */
   readonly containerOf:
     | ((shard: readonly number[]) => ShardContainer)
     | undefined;
-  /** Puts a container around shards; `undefined` if chunks are copied as they are. */
+}
+
+/** An array that is converted. */
+export interface PlannedArray extends ArrayPair {
+  /** How chunks are decoded and encoded again, or divided into other shards; `undefined` if they are copied. */
+  readonly recoded: RecodedArray | undefined;
+  /** Puts a container around copied shards; `undefined` if they are copied as they are. */
   readonly contain: ContainShard | undefined;
 }
 
@@ -95,8 +100,8 @@ interface PlanSettings extends NodeSelection, StoreOptions {
    * arrays that cannot get the layout keep the one that they have.
    */
   readonly keepGoing?: boolean | undefined;
-  /** Prepares the recoding of an array. Throws a `LayoutError` if the array cannot be recoded. */
-  readonly recode?: ((array: PlannedArray) => Promise<void>) | undefined;
+  /** How arrays are recoded, if the layout says so. */
+  readonly recoding?: RecodeSettings | undefined;
 }
 
 /**
@@ -120,6 +125,7 @@ export async function planConversion(
   });
   const left = new Set(leftOut.map(({ path }) => path));
   const changes: DocumentSettings = {
+    recoding: settings.recoding,
     leavesOut: settings.keepGoing ? isSamePlace ? "keep" : "remove" : false,
     isGone: (path) =>
       isIn(selected.excluded, path) || !isSamePlace && left.has(path),
@@ -134,7 +140,6 @@ export async function planConversion(
     let planned: ArrayWithDocument;
     try {
       planned = await planArray(source, target, node, layout, changes);
-      if (planned.array.isRecoded) await settings.recode?.(planned.array);
     } catch (error) {
       const isMisfit = error instanceof LayoutError ||
         error instanceof RangeError;
@@ -207,15 +212,17 @@ async function planArray(
   const containerOf = await containerFor(source, from, to, node.path, layout);
   const contain = containerOf &&
     forArray(node.path, () => containShards(to, containerOf));
-  const array: PlannedArray = {
+  const pair: ArrayPair = {
     path: node.path,
     source: chunksAt(source, node.path, from),
     target: chunksAt(target, node.path, to),
-    isRecoded,
     containerOf,
-    contain: isRecoded ? undefined : contain,
     stored: new StoredChunks(node.path, from.gridShape, canList),
   };
+  const recoded = isRecoded
+    ? await RecodedArray.create(pair, source, settings.recoding!)
+    : undefined;
+  const array = { ...pair, recoded, contain: recoded ? undefined : contain };
   return { array, document: bytes };
 }
 
@@ -411,7 +418,7 @@ function chunksAt(place: Place, path: string, array: ParsedArray): ArrayChunks {
 }
 
 /** What happens to documents of nodes that are not converted. */
-interface DocumentSettings {
+interface DocumentSettings extends Pick<PlanSettings, "recoding"> {
   /**
    * What happens to documents in the consolidated metadata that are not valid; `false` if such
    * a document is an error.

@@ -130,7 +130,7 @@ export function* valuesOf(
 }
 
 function copiedArrays({ arrays }: ConvertPlan) {
-  return arrays.filter(({ isRecoded }) => !isRecoded);
+  return arrays.filter(({ recoded }) => recoded === undefined);
 }
 
 function filesOf({ files }: ListedSource, share: Share | undefined) {

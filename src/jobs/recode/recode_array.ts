@@ -12,7 +12,7 @@ import type { Threads } from "../../threads/mod.ts";
 import { describeStore } from "../../stores/mod.ts";
 import { chunksOfShare, countInShare } from "../stored_chunks.ts";
 import { documentKey, type Place } from "../../hierarchy/mod.ts";
-import type { PlannedArray } from "../convert/convert_plan.ts";
+import type { ArrayPair } from "../convert/convert_plan.ts";
 import {
   chunkOf,
   elementForm,
@@ -48,31 +48,31 @@ export interface RecodeSettings {
 
 /** An array whose chunks are decoded and encoded again, or divided into other shards. */
 export class RecodedArray {
-  readonly planned: PlannedArray;
-  readonly #place: Place;
-  readonly #way: Way;
-  readonly #plan: BlockPlan;
-  readonly #memory: number;
-  readonly #chunkShape: readonly number[];
+  readonly pair: ArrayPair;
+  /** The place of the source. */
+  readonly place: Place;
+  readonly way: Way;
+  readonly plan: BlockPlan;
+  readonly memory: number;
+  /** The shape of inner chunks of the target, or of chunks without shards. */
+  readonly chunkShape: readonly number[];
   /** The number of groups along each dimension. */
   readonly #groupGrid: readonly number[];
-  #share: Share | undefined;
-  #total: number | undefined;
 
   private constructor(
-    planned: PlannedArray,
+    pair: ArrayPair,
     place: Place,
     way: Way,
     settings: RecodeSettings,
   ) {
-    const { source, target } = planned;
+    const { source, target } = pair;
     const { shape } = target.metadata;
     const from = sourceEncodingOf(source.metadata);
     const to = encodingOf(target.metadata);
-    this.planned = planned;
-    this.#place = place;
-    this.#way = way;
-    this.#chunkShape = to.chunkShape;
+    this.pair = pair;
+    this.place = place;
+    this.way = way;
+    this.chunkShape = to.chunkShape;
     const elementSize = way.kind === "elements"
       ? way.form.size
       : elementForm(source.metadata.data_type)?.size ?? UNKNOWN_SIZE;
@@ -83,7 +83,7 @@ export class RecodedArray {
         bytesOf(chunkShape.map((n, i) => Math.min(n, shape[i]!)))
       ),
     );
-    this.#memory = settings.memory ?? Math.max(
+    this.memory = settings.memory ?? Math.max(
       DEFAULT_MEMORY,
       Math.min(4 * (settings.threads + 1) * largest, MOST_FOR_THREADS),
       4 * largest,
@@ -95,12 +95,12 @@ export class RecodedArray {
       objectShape: to.objectShape,
       elementSize,
     };
-    const plan = planBlocks(shapes, this.#memory / 4);
+    const plan = planBlocks(shapes, this.memory / 4);
     // Blocks one after another take longer, unless chunks are decoded more rarely for it.
-    const larger = planBlocks(shapes, this.#memory / 2);
-    this.#plan = larger.decodes < MUCH_LESS * plan.decodes ? larger : plan;
+    const larger = planBlocks(shapes, this.memory / 2);
+    this.plan = larger.decodes < MUCH_LESS * plan.decodes ? larger : plan;
     this.#groupGrid = shape.map((length, i) =>
-      Math.ceil(length / this.#plan.groupShape[i]!)
+      Math.ceil(length / this.plan.groupShape[i]!)
     );
   }
 
@@ -114,29 +114,29 @@ export class RecodedArray {
    * @throws {MetadataError} If a codec of the target refuses its configuration.
    */
   static async create(
-    planned: PlannedArray,
+    pair: ArrayPair,
     place: Place,
     settings: RecodeSettings,
   ): Promise<RecodedArray> {
-    const from = sourceEncodingOf(planned.source.metadata);
-    if (!hasShards(from.codecs)) assertReadable(planned, place);
-    const way = await findWay(planned, settings.codecs);
-    return new RecodedArray(planned, place, way, settings);
+    const from = sourceEncodingOf(pair.source.metadata);
+    if (!hasShards(from.codecs)) assertReadable(pair, place);
+    const way = await findWay(pair, settings.codecs);
+    return new RecodedArray(pair, place, way, settings);
   }
 
   /** How often an innermost chunk of the source is decoded, on average; 0 if chunks stay encoded. */
   get decodes(): number {
-    return this.#way.kind === "elements"
-      ? this.#plan.decodes
-      : this.#way.kind === "payload"
+    return this.way.kind === "elements"
+      ? this.plan.decodes
+      : this.way.kind === "payload"
       ? 1
       : 0;
   }
 
   /** The length of all elements in bytes. */
   get bytes(): number {
-    const { shape } = this.planned.target.metadata;
-    const { blockShape, blockBytes } = this.#plan;
+    const { shape } = this.pair.target.metadata;
+    const { blockShape, blockBytes } = this.plan;
     return shape.reduce(
       (bytes, length, i) =>
         bytes * (length / Math.min(blockShape[i]!, Math.max(1, length))),
@@ -146,31 +146,21 @@ export class RecodedArray {
 
   /** Whether threads can do a part of the work. */
   get isThreaded(): boolean {
-    return hasThreadedWork(this.#way);
-  }
-
-  /** Takes the share of the work, once the stored chunks of the source are listed. */
-  begin(share: Share | undefined): void {
-    this.#share = share;
+    return hasThreadedWork(this.way);
   }
 
   /** The number of stored chunks of the target that are made, or found to have no elements but the fill value. */
-  get total(): number {
-    return this.#total ??= this.#countObjects();
-  }
-
-  #countObjects(): number {
-    const { path, stored, target } = this.planned;
-    if (stored.isAll && this.#share === undefined) {
+  total(share: Share | undefined): number {
+    const { path, stored, target } = this.pair;
+    if (stored.isAll && share === undefined) {
       return countOfGrid(target.gridShape);
     }
-    const isSingle = isSameList(this.#plan.groupShape, target.chunkShape);
-    if (stored.isAll && isSingle) {
-      return countInShare(this.#share!, path, countOfGrid(this.#groupGrid));
+    const { groupShape } = this.plan;
+    if (stored.isAll && isSameList(groupShape, target.chunkShape)) {
+      return countInShare(share!, path, countOfGrid(this.#groupGrid));
     }
     let total = 0;
-    for (const group of this.#groups()) {
-      const box = this.#boxOf(group, this.#plan.groupShape);
+    for (const box of this.#boxes(share)) {
       total += box.reduce(
         (n, { start, stop }, i) =>
           n * Math.ceil((stop - start) / target.chunkShape[i]!),
@@ -182,7 +172,7 @@ export class RecodedArray {
 
   /** Whether a stored chunk of the target may be made from stored chunks of the source. */
   mayMake(object: readonly number[]): boolean {
-    const { source, stored, target } = this.planned;
+    const { source, stored, target } = this.pair;
     const box = this.#boxOf(object, target.chunkShape);
     return stored.isAll ||
       sectionsIn(box, source.chunkShape)
@@ -190,19 +180,19 @@ export class RecodedArray {
   }
 
   /** The groups of the share for which something is stored, in C order. */
-  *#groups(): Generator<readonly number[]> {
-    const { path, source, stored } = this.planned;
+  *#groups(share: Share | undefined): Generator<readonly number[]> {
+    const { path, source, stored } = this.pair;
     const grid = this.#groupGrid;
-    const isIncluded = this.#share === undefined
+    const isIncluded = share === undefined
       ? () => true
-      : chunksOfShare(this.#share, path, grid);
+      : chunksOfShare(share, path, grid);
     let groups: Iterable<readonly number[]> = chunksOfGrid(grid);
     if (!stored.isAll) {
       // Few of many chunks are stored: only the groups around them count.
       const around = new ChunkList(grid.length);
       for (const chunk of stored) {
         const box = this.#boxOf(chunk, source.chunkShape);
-        for (const sections of sectionsIn(box, this.#plan.groupShape)) {
+        for (const sections of sectionsIn(box, this.plan.groupShape)) {
           around.push(chunkOf(sections));
         }
       }
@@ -213,7 +203,7 @@ export class RecodedArray {
 
   /** The elements of a part of the array that are in the array. */
   #boxOf(coordinates: readonly number[], lengths: readonly number[]): Box {
-    const { shape } = this.planned.target.metadata;
+    const { shape } = this.pair.target.metadata;
     return coordinates.map((c, i) => ({
       start: c * lengths[i]!,
       stop: Math.min((c + 1) * lengths[i]!, shape[i]!),
@@ -221,47 +211,38 @@ export class RecodedArray {
     }));
   }
 
-  *#boxes(): Generator<Box> {
-    for (const group of this.#groups()) {
-      yield this.#boxOf(group, this.#plan.groupShape);
+  *#boxes(share: Share | undefined): Generator<Box> {
+    for (const group of this.#groups(share)) {
+      yield this.#boxOf(group, this.plan.groupShape);
     }
   }
 
-  /** Makes the chunks of the target. */
+  /** Makes the chunks of the target, or those of a share. */
   async run(
     sink: RecodeSink,
+    share: Share | undefined,
     threads: Threads | undefined,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    const { blockBytes, blockShape } = this.#plan;
+    const { blockBytes, blockShape } = this.plan;
     const chunks = blockShape.reduce(
-      (count, length, i) => count * (length / this.#chunkShape[i]!),
+      (count, length, i) => count * (length / this.chunkShape[i]!),
       1,
     );
-    const count = threads?.count ?? 0;
     const wanted = Math.max(
       LEAST_BLOCKS,
-      Math.ceil(CHUNKS_PER_THREAD * count / chunks),
+      Math.ceil(CHUNKS_PER_THREAD * (threads?.count ?? 0) / chunks),
     );
-    const most = Math.floor(this.#memory / 2 / Math.max(1, blockBytes));
+    const most = Math.floor(this.memory / 2 / Math.max(1, blockBytes));
     const concurrency = Math.max(1, Math.min(wanted, most));
-    const run = new RecodeRun({
-      planned: this.planned,
-      source: this.#place,
-      way: this.#way,
-      plan: this.#plan,
-      chunkShape: this.#chunkShape,
-      memory: this.#memory,
-      concurrency,
-      threads,
-    }, sink);
-    await run.run(this.#boxes(), signal);
+    const run = new RecodeRun(this, { concurrency, threads }, sink);
+    await run.run(this.#boxes(share), signal);
   }
 }
 
 /** Refuses shards whose metadata is not valid. */
 function assertReadable(
-  { source, path }: PlannedArray,
+  { source, path }: ArrayPair,
   place: Place,
 ): void {
   inDocument(

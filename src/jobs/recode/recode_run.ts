@@ -15,13 +15,13 @@ import {
   wholeChunks,
 } from "../../blocks/mod.ts";
 import { verifyChecksum } from "../../checksum/mod.ts";
-import { type Place, rootIn } from "../../hierarchy/mod.ts";
+import { rootIn } from "../../hierarchy/mod.ts";
 import { MemoryLimit, ownBytes, runConcurrently } from "../../runtime/mod.ts";
 import { placeInShard } from "../../shards/mod.ts";
 import { backendOf } from "../../stores/mod.ts";
 import { stridesInOrder, type Threads } from "../../threads/mod.ts";
-import type { PlannedArray } from "../convert/convert_plan.ts";
-import type { BlockPlan, Box } from "./plan_blocks.ts";
+import type { Box } from "./plan_blocks.ts";
+import type { RecodedArray } from "./recode_array.ts";
 import { type ElementsWay, isThreaded, type Way } from "./recode_way.ts";
 import { sourceEncodingOf } from "./recoding.ts";
 import {
@@ -30,15 +30,8 @@ import {
   TargetChunks,
 } from "./target_chunks.ts";
 
-/** The array that a run recodes, and how. */
-export interface RunContext {
-  readonly planned: PlannedArray;
-  readonly source: Place;
-  readonly way: Way;
-  readonly plan: BlockPlan;
-  /** The shape of inner chunks of the target, or of chunks without shards. */
-  readonly chunkShape: readonly number[];
-  readonly memory: number;
+/** The work that a run does at once. */
+export interface RunSettings {
   /** The number of blocks that are recoded at the same time. */
   readonly concurrency: number;
   readonly threads: Threads | undefined;
@@ -61,7 +54,8 @@ interface Target {
 
 /** One run over the blocks of an array. */
 export class RecodeRun {
-  readonly #context: RunContext;
+  readonly #array: RecodedArray;
+  readonly #settings: RunSettings;
   readonly #sink: RecodeSink;
   readonly #source: ChunkSource;
   readonly #target: TargetChunks;
@@ -71,16 +65,16 @@ export class RecodeRun {
   /** Memory of blocks, to be used again. */
   readonly #spare: ArrayBufferLike[] = [];
 
-  constructor(context: RunContext, sink: RecodeSink) {
-    const { way, plan, memory } = context;
-    this.#context = context;
+  constructor(array: RecodedArray, settings: RunSettings, sink: RecodeSink) {
+    const { way } = array;
+    this.#array = array;
+    this.#settings = settings;
     this.#sink = sink;
     this.#numbers = way.kind === "elements" && way.form.count > 1
       ? [way.form.count]
       : [];
     this.#source = this.#createSource();
-    const areShardsLong = plan.groupBytes > memory / 4;
-    this.#target = new TargetChunks({ ...context, areShardsLong }, sink);
+    this.#target = new TargetChunks(array, settings.threads, sink);
     this.#storing = new MemoryLimit(0, sink.concurrency);
   }
 
@@ -96,7 +90,7 @@ export class RecodeRun {
     try {
       await runConcurrently(
         this.#blocksOf(groups, signal ?? new AbortController().signal),
-        this.#context.concurrency,
+        this.#settings.concurrency,
         (block, signal) => this.#recode(block, signal),
         signal,
       );
@@ -110,8 +104,8 @@ export class RecodeRun {
     groups: Iterable<Box>,
     signal: AbortSignal,
   ): AsyncGenerator<Block> {
-    const { blockShape } = this.#context.plan;
-    const { chunkShape } = this.#context.planned.target;
+    const { blockShape } = this.#array.plan;
+    const { chunkShape } = this.#array.pair.target;
     for (const group of groups) {
       await this.#sink.before(signal);
       const stored = Array.from(sectionsIn(group, chunkShape), chunkOf);
@@ -125,7 +119,7 @@ export class RecodeRun {
   async #recode(block: Block, signal: AbortSignal): Promise<void> {
     const targets = this.#targetsIn(block);
     if (targets.length === 0) return;
-    const { way } = this.#context;
+    const { way } = this.#array;
     if (way.kind === "elements" && !way.isSameShape) {
       await this.#divide(block, targets, way, signal);
     } else {
@@ -135,7 +129,7 @@ export class RecodeRun {
 
   /** The chunks of the target in a block that are to be made. */
   #targetsIn({ box, made }: Block): Target[] {
-    const { chunkShape, planned: { target } } = this.#context;
+    const { chunkShape, pair: { target } } = this.#array;
     const { layout } = this.#target;
     const targets: Target[] = [];
     for (
@@ -185,7 +179,8 @@ export class RecodeRun {
     way: ElementsWay,
     signal: AbortSignal,
   ): Promise<void> {
-    const { chunkShape, threads } = this.#context;
+    const { chunkShape } = this.#array;
+    const { threads } = this.#settings;
     const { fill, decoder, encoder } = way;
     const runs = this.#withNumbers(box);
     const to = {
@@ -233,7 +228,7 @@ export class RecodeRun {
     targets: readonly Target[],
     signal: AbortSignal,
   ): Promise<void> {
-    const { plan, way } = this.#context;
+    const { plan, way } = this.#array;
     const byChunk = new Map(targets.map((target) => [
       String(chunkOf(target.sections)),
       target,
@@ -289,7 +284,7 @@ export class RecodeRun {
           (await source.read([coordinates], { signal })).flat()[0]?.bytes,
       };
     });
-    const { threads } = this.#context;
+    const { threads } = this.#settings;
     return await decoder.recode(stored, encoder, fill, { threads, signal });
   }
 
@@ -309,7 +304,8 @@ export class RecodeRun {
   }
 
   #readOptions(signal: AbortSignal) {
-    const { planned: { stored }, threads, memory, concurrency } = this.#context;
+    const { pair: { stored }, memory } = this.#array;
+    const { threads, concurrency } = this.#settings;
     return {
       ...{ threads, signal, memory: memory / 4 / concurrency },
       mayHave: (chunk: readonly number[]) =>
@@ -319,7 +315,7 @@ export class RecodeRun {
 
   /** The encoded chunks of the source, with a last dimension for elements of several numbers. */
   #createSource(): ChunkSource {
-    const { planned: { source, path, stored }, source: place } = this.#context;
+    const { pair: { source, path, stored }, place } = this.#array;
     const array = parsedArrayOf(source);
     const { isSharded } = sourceEncodingOf(source.metadata);
     const chunks = new EncodedChunks(
@@ -375,7 +371,8 @@ export class RecodeRun {
       return new Uint8Array(this.#spare.splice(spare, 1)[0]!, 0, length)
         .fill(0);
     }
-    const { plan, threads } = this.#context;
+    const { plan } = this.#array;
+    const { threads } = this.#settings;
     const isShared = typeof SharedArrayBuffer === "function" &&
       isThreaded(way, threads);
     // Of the length of most blocks, so that it fits again.

@@ -13,7 +13,7 @@ import {
 import { ownBytes } from "../../runtime/mod.ts";
 import type { Threads } from "../../threads/mod.ts";
 import { LayoutError } from "../convert/change_layout.ts";
-import type { PlannedArray } from "../convert/convert_plan.ts";
+import type { ArrayPair } from "../convert/convert_plan.ts";
 import { writtenOut } from "../../hierarchy/mod.ts";
 import {
   describeType,
@@ -54,11 +54,10 @@ export interface ElementsWay {
  * @throws {MetadataError} If a codec of the target refuses its configuration.
  */
 export async function findWay(
-  planned: PlannedArray,
+  { path, ...pair }: ArrayPair,
   codecs: Codecs | undefined,
 ): Promise<Way> {
-  const { path } = planned;
-  const [source, target] = [planned.source.metadata, planned.target.metadata];
+  const [source, target] = [pair.source.metadata, pair.target.metadata];
   const [from, to] = [sourceEncodingOf(source), encodingOf(target)];
   const hasWholeShards = hasShards(from.codecs);
   const isSameShape = !hasWholeShards &&

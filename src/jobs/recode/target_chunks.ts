@@ -9,13 +9,12 @@ import {
   encodeShard,
   encodeShardIndex,
   type Extent,
-  type ShardContainer,
   type ShardLayout,
 } from "../../shards/mod.ts";
 import type { Threads } from "../../threads/mod.ts";
-import type { PlannedArray } from "../convert/convert_plan.ts";
 import type { Copied, CopySettings } from "../convert/copy_values.ts";
-import { isThreaded, type Way } from "./recode_way.ts";
+import type { RecodedArray } from "./recode_array.ts";
+import { isThreaded } from "./recode_way.ts";
 
 /** The length of inner chunks from which their memory is freed at once. */
 const LEAST_TO_FREE = 128 * 1024;
@@ -43,37 +42,27 @@ export interface MadeChunk {
   hasChunks: boolean;
 }
 
-/** What {@linkcode TargetChunks} needs to know about an array. */
-export interface TargetContext {
-  readonly planned: PlannedArray;
-  /** The shape of inner chunks, or of chunks without shards. */
-  readonly chunkShape: readonly number[];
-  /** Whether shards of one group take too much memory to be assembled there. */
-  readonly areShardsLong: boolean;
-  readonly way: Way;
-  readonly threads: Threads | undefined;
-}
-
 /** Assembles the stored chunks of the target, and stores those that are complete. */
 export class TargetChunks {
   /** The layout of shards; `undefined` without shards. */
   readonly layout: ShardLayout | undefined;
-  readonly #context: TargetContext;
+  readonly #array: RecodedArray;
+  readonly #threads: Threads | undefined;
   readonly #sink: RecodeSink;
   /** Shards that are being stored. */
   readonly #streamed = new Set<MadeChunk>();
-  readonly #containerOf:
-    | ((shard: readonly number[]) => ShardContainer)
-    | undefined;
   readonly #headSize: number;
 
-  constructor(context: TargetContext, sink: RecodeSink) {
-    this.#context = context;
+  constructor(
+    array: RecodedArray,
+    threads: Threads | undefined,
+    sink: RecodeSink,
+  ) {
+    this.#array = array;
+    this.#threads = threads;
     this.#sink = sink;
-    const { target, containerOf } = context.planned;
-    const { chunk: { shard }, parts } = parsedArrayOf(target);
+    const { chunk: { shard }, parts } = parsedArrayOf(array.pair.target);
     this.layout = shard?.before.length === 0 ? shard.layout : undefined;
-    this.#containerOf = containerOf;
     this.#headSize = this.layout === undefined
       ? 0
       : unsizedPart(parts)?.offset ?? 0;
@@ -101,16 +90,17 @@ export class TargetChunks {
   }
 
   #chunkAt(coordinates: readonly number[]): MadeChunk {
-    const { areShardsLong, chunkShape, planned } = this.#context;
+    const { chunkShape, memory, pair, plan } = this.#array;
     const { layout } = this;
-    const { shape } = planned.target.metadata;
-    const lengths = planned.target.chunkShape;
+    const { shape } = pair.target.metadata;
+    const lengths = pair.target.chunkShape;
     const left = coordinates.reduce((count, c, i) => {
       const length = Math.min(lengths[i]!, shape[i]! - c * lengths[i]!);
       return count * Math.ceil(length / chunkShape[i]!);
     }, 1);
+    // Shards of one group may take too much memory to be assembled there.
     const isStreamed = layout !== undefined &&
-      this.#containerOf === undefined && areShardsLong;
+      pair.containerOf === undefined && plan.groupBytes > memory / 4;
     const count = isStreamed || layout === undefined
       ? 1
       : layout.chunksPerShard.reduce((product, n) => product * n, 1);
@@ -129,7 +119,7 @@ export class TargetChunks {
     coordinates: readonly number[],
     signal: AbortSignal,
   ): Promise<boolean> {
-    const { target } = this.#context.planned;
+    const { target } = this.#array.pair;
     try {
       return await target.size(coordinates, { signal }) !== undefined;
     } catch (error) {
@@ -156,7 +146,7 @@ export class TargetChunks {
       return;
     }
     if (made.stream === undefined) {
-      const { target } = this.#context.planned;
+      const { target } = this.#array.pair;
       made.stream = new ShardStream(
         this.layout!,
         this.#headSize,
@@ -169,7 +159,7 @@ export class TargetChunks {
 
   /** Stores a chunk of the target that is complete. */
   async finish(made: MadeChunk, signal: AbortSignal): Promise<void> {
-    const { target } = this.#context.planned;
+    const { target } = this.#array.pair;
     const { replaces } = this.#sink;
     const { coordinates, stream } = made;
     if (!made.hasChunks) {
@@ -199,7 +189,7 @@ export class TargetChunks {
       chunks.length = 0;
       return chunk!;
     }
-    const container = this.#containerOf?.(coordinates);
+    const container = this.#array.pair.containerOf?.(coordinates);
     const prefix = container === undefined && this.#headSize > 0
       ? new Uint8Array(this.#headSize)
       : undefined;
@@ -211,9 +201,7 @@ export class TargetChunks {
   /** Frees the memory of inner chunks that threads have encoded, which would wait for the collection of garbage. Node 20 cannot. */
   #free(chunks: (Uint8Array | undefined)[]): void {
     for (
-      const chunk of isThreaded(this.#context.way, this.#context.threads)
-        ? chunks
-        : []
+      const chunk of isThreaded(this.#array.way, this.#threads) ? chunks : []
     ) {
       // Small chunks may lie in a pool of the runtime, and need no care.
       if (chunk === undefined || chunk.length < LEAST_TO_FREE) continue;
