@@ -486,7 +486,7 @@ Deno.test("convert names all arrays that cannot get the layout, or the first one
           throw new RangeError(`no ${path}`);
         },
       },
-      ['"/a": no a; "/b": no b; "/c": no c; and 2 more for other reasons; the'],
+      ['"/a", "/b", "/c" and 2 more: no a; the option "keepGoing"'],
     ],
   ];
   for (const [others, options, texts] of cases) {

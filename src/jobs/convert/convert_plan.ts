@@ -294,10 +294,18 @@ interface Misfit {
   readonly error: LayoutError | RangeError;
 }
 
-/** The number of reasons that a message names, and of arrays for each. */
+/** The number of nodes that a message names. */
 const MOST_NAMED = 3;
 
-/** An error about arrays that cannot get the layout: one of them, or the first ones and their number. */
+/** The first nodes, and the number of the others. */
+function namesOf(nodes: readonly { path: string }[]): string {
+  const named = nodes.slice(0, MOST_NAMED)
+    .map(({ path }) => describe(`/${path}`)).join(", ");
+  const rest = nodes.length - MOST_NAMED;
+  return rest > 0 ? `${named} and ${rest} more` : named;
+}
+
+/** An error about arrays that cannot get the layout: the first ones with their number, and why the first one cannot. */
 function misfitError(
   misfits: readonly Misfit[],
   count: number,
@@ -305,35 +313,22 @@ function misfitError(
 ): Error {
   const [{ error }] = misfits as [Misfit];
   if (count === 1) return error;
+  const which = misfits.length === count
+    ? "any of the"
+    : `${misfits.length} of`;
   const one = error instanceof LayoutError ? error.problem : error.message;
-  // Arrays of one kind, such as coordinates, have the same reason.
-  const reasons = new Map<string, string[]>();
-  for (const { path, error } of misfits) {
-    const reason = reasonOf(error);
-    reasons.set(reason, [...reasons.get(reason) ?? [], describe(`/${path}`)]);
-  }
-  const named = [...reasons].slice(0, MOST_NAMED).map(([reason, paths]) => {
-    const rest = paths.length - MOST_NAMED;
-    const list = paths.slice(0, MOST_NAMED).join(", ");
-    return `${list}${rest > 0 ? ` and ${rest} more` : ""}: ${reason}`;
-  });
-  const more = [...reasons.values()].slice(MOST_NAMED).flat().length;
-  const all = misfits.length === count;
-  const text = misfits.length === 1
+  const problem = misfits.length === 1
     ? one
-    : `Cannot give ${
-      all ? `any of the ${count}` : `${misfits.length} of ${count}`
-    } arrays this layout: ${named.join("; ")}${
-      more > 0 ? `; and ${more} more for other reasons` : ""
+    : `Cannot give ${which} ${count} arrays this layout: ${namesOf(misfits)}: ${
+      reasonOf(error)
     }`;
-  const advice = all
-    ? ""
-    : `; the option "keepGoing" ${
-      isInPlace ? "leaves" : "copies"
-    } such arrays as they are`;
+  const advice = `; the option "keepGoing" ${
+    isInPlace ? "leaves" : "copies"
+  } such arrays as they are`;
+  const text = misfits.length === count ? problem : problem + advice;
   return error instanceof LayoutError
-    ? new LayoutError(text + advice, error.path, { cause: error })
-    : new RangeError(text + advice, { cause: error });
+    ? new LayoutError(text, error.path, { cause: error })
+    : new RangeError(text, { cause: error });
 }
 
 /** Why an array cannot get the layout, without the path of the array. */
@@ -388,14 +383,9 @@ async function readUsable(
   });
   const [first, ...others] = invalid;
   if (first !== undefined && !keepGoing) {
-    const paths = others.slice(0, MOST_NAMED)
-      .map(({ path }) => describe(`/${path}`));
-    const rest = others.length - paths.length;
-    const more = paths.length === 0
+    const more = others.length === 0
       ? ""
-      : `; nor are the documents of ${paths.join(", ")}${
-        rest > 0 ? ` and ${rest} more` : ""
-      } valid`;
+      : `; nor are the documents of ${namesOf(others)} valid`;
     throw new MetadataError(
       `${first.error.problem}${more}; the option "keepGoing" leaves the node out`,
       first.error.path,

@@ -34,8 +34,6 @@ export interface BlockShapes {
 const BLOCK_BYTES = 16 * 2 ** 20;
 /** The most candidates for the length of a block along one dimension. */
 const MOST_LENGTHS = 64;
-/** The most combinations of lengths that are compared. */
-const MOST_COMBINATIONS = 100_000;
 
 /**
  * Divides an array so that chunks of the source are decoded as rarely as the memory allows.
@@ -51,7 +49,8 @@ export function planBlocks(shapes: BlockShapes, limit: number): BlockPlan {
       (bytes, length, i) => bytes * Math.min(length, Math.max(1, shape[i]!)),
       elementSize,
     );
-  const blockShape = fewestDecodes(axes, bytesOf, limit);
+  const blockShape = axes.map(({ lengths }) => lengths[0]!);
+  decodeRarely(blockShape, axes, limit / bytesOf(blockShape));
   grow(blockShape, axes, bytesOf, Math.min(limit, BLOCK_BYTES));
   const groupShape = blockShape.map((length, i) =>
     Math.max(length, objectShape[i]!)
@@ -101,58 +100,40 @@ class BlockAxis {
     return (chunks + cuts - Math.floor(cuts / period)) / chunks;
   }
 
-  /** The lengths of blocks such that no shorter one decodes as rarely. */
-  best(): number[] {
-    let fewest = Infinity;
-    const best = this.lengths.filter((length) => {
-      const decodes = this.decodes(length);
-      if (decodes >= fewest) return false;
-      fewest = decodes;
-      return true;
-    });
-    return best;
+  /** By how much more memory a longer block takes. */
+  growth(from: number, to: number): number {
+    const length = Math.max(1, this.#length);
+    return Math.min(to, length) / Math.min(from, length);
   }
 }
 
-/** Finds the shape of the blocks within the limit for which chunks are decoded most rarely; of several, the one of least memory. */
-function fewestDecodes(
+/**
+ * Makes blocks longer, each time along the dimension where chunks are decoded most rarely for
+ * the memory that it takes.
+ *
+ * @param limit By how much more memory a block may take.
+ */
+function decodeRarely(
+  blockShape: number[],
   axes: readonly BlockAxis[],
-  bytesOf: (lengths: readonly number[]) => number,
   limit: number,
-): number[] {
-  const smallest = axes.map(({ lengths }) => lengths[0]!);
-  let choices = axes.map((axis) => axis.best());
-  // With many dimensions, each combination takes longer.
-  const most = MOST_COMBINATIONS / Math.max(1, axes.length / 4) ** 2;
-  while (choices.reduce((n, { length }) => n * length, 1) > most) {
-    const longest = Math.max(...choices.map(({ length }) => length));
-    if (longest === 2) {
-      // Arrays of many dimensions: blocks are as short as they can be along some of them.
-      const axis = choices.findIndex(({ length }) => length === 2);
-      choices[axis] = choices[axis]!.slice(0, 1);
-      continue;
-    }
-    choices = choices.map((lengths) =>
-      lengths.length === longest ? thinned(lengths) : lengths
-    );
-  }
-  let best = smallest;
-  let fewest = Infinity;
-  let fewestBytes = Infinity;
-  const choose = (lengths: readonly number[], decodes: number): void => {
-    const i = lengths.length;
-    const bytes = bytesOf([...lengths, ...smallest.slice(i)]);
-    if (decodes > fewest || bytes > limit && i > 0) return;
-    if (i < axes.length) {
-      for (const length of choices[i]!) {
-        choose([...lengths, length], decodes * axes[i]!.decodes(length));
+): void {
+  for (let left = limit;;) {
+    let best = { i: -1, length: 0, growth: 1, gain: 0 };
+    for (const [i, axis] of axes.entries()) {
+      const now = blockShape[i]!;
+      for (const length of axis.lengths) {
+        const growth = axis.growth(now, length);
+        if (growth > left) break;
+        const fewer = Math.log(axis.decodes(now) / axis.decodes(length));
+        const gain = fewer / Math.log(growth);
+        if (fewer > 0 && gain > best.gain) best = { i, length, growth, gain };
       }
-    } else if (decodes < fewest || bytes < fewestBytes) {
-      [best, fewest, fewestBytes] = [[...lengths], decodes, bytes];
     }
-  };
-  choose([], 1);
-  return best;
+    if (best.i < 0) return;
+    blockShape[best.i] = best.length;
+    left /= best.growth;
+  }
 }
 
 /** Leaves out every second length, and keeps the first and the last one. */
