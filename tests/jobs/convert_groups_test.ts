@@ -129,12 +129,6 @@ const CASES: readonly {
   labels?: string[];
 }[] = [
   {
-    options: { only: "1" },
-    nodes: ["", "1"],
-    files: ["/readme.txt"],
-    levels: { "": ["1"] },
-  },
-  {
     options: { exclude: ["0"] },
     nodes: ["", "1", "2", "labels", "labels/cells", "labels/cells/0"]
       .concat("labels/cells/1", "labels/nuclei", "labels/nuclei/0"),
@@ -159,20 +153,6 @@ const CASES: readonly {
     files: ["/labels/b.txt", "/readme.txt"],
     levels: { "": ["2"], "labels/cells": ["0"] },
     labels: ["cells"],
-  },
-  {
-    options: { only: "/labels/" },
-    nodes: ["", "labels", "labels/cells", "labels/cells/0", "labels/cells/1"]
-      .concat("labels/nuclei", "labels/nuclei/0"),
-    files: ["/labels/b.txt", "/readme.txt"],
-    levels: { "labels/cells": ["0", "1"], "labels/nuclei": ["0"] },
-    labels: ["cells", "nuclei"],
-  },
-  {
-    options: { exclude: ["[0-2]", "labels/**"] },
-    nodes: [""],
-    files: ["/raw/a.txt", "/readme.txt"],
-    levels: {},
   },
   {
     options: { only: "{0,1,2}" },
@@ -263,15 +243,6 @@ Deno.test("convert with only and exclude works in shares, resumes with the same 
   assertEquals(await contentsOf(target), await contentsOf(whole));
   const again = await convert(source, target, { ...options, resume: true });
   assertEquals([again.copied, again.isFinished], [0, true]);
-});
-
-Deno.test("convert overwrites a whole copy by a copy of some nodes", async () => {
-  const source = await createImage();
-  const [target, expected] = [new MemoryStore(), new MemoryStore()];
-  await convert(source, target, { suffix: ".s" });
-  await convert(source, target, { exclude: "0", overwrite: true });
-  await convert(source, expected, { exclude: "0" });
-  assertEquals(await contentsOf(target), await contentsOf(expected));
 });
 
 Deno.test("convert reads no document of a node that is left out, and does not mind that it changes", async () => {

@@ -8,14 +8,12 @@ import {
 import { convert, convertInPlace } from "../../jobs.ts";
 import {
   ChunkKeyError,
-  createArrayChunks,
   FileSystemStore,
   MemoryStore,
   MetadataError,
   MissingPartError,
   PartSizeError,
   type Store,
-  TemplateChunkKeyEncoding,
 } from "../../mod.ts";
 import type { ConvertInPlaceOptions } from "../../src/jobs/in_place/convert_in_place.ts";
 import { tiffContainer } from "../../tiff.ts";
@@ -452,22 +450,5 @@ Deno.test("in place, a dry run changes nothing, and says the same as the run", a
   assertEquals(progress.at(-1), 1);
   const again = await convertInPlace(store, INDEX);
   assertEquals([again.arrays, again.total, again.isFinished], [[], 0, true]);
-  await Deno.remove(folder, { recursive: true });
-});
-
-Deno.test("in place, chunks get keys by the instance of a key encoding", async () => {
-  const folder = await memoryFolder();
-  const store = new FileSystemStore(folder);
-  await createExample(store, {});
-  const keyEncoding = new TemplateChunkKeyEncoding("t_{0:02}_{1:02}");
-  await convertInPlace(store, { keyEncoding });
-  const names = Object.keys(await stateOf(folder));
-  assertEquals(names, ["/t_00_00", "/t_01_00", "/t_01_02", "/zarr.json"]);
-  const chunks = await createArrayChunks(
-    store,
-    "x",
-    await readJson(store, "/zarr.json"),
-  );
-  assertEquals(chunks.key([1, 2]), "/x/t_01_02");
   await Deno.remove(folder, { recursive: true });
 });

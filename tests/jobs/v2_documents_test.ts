@@ -6,11 +6,9 @@ import {
   createArrayChunks,
   FileSystemStore,
   MemoryStore,
-  plainView,
   type Store,
   type StoreKey,
 } from "../../mod.ts";
-import { createHandler } from "../../serve.ts";
 import { withZarrParts } from "../../zarrita.ts";
 import { runCli } from "../cli/run_cli.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
@@ -137,83 +135,6 @@ async function assertElements(store: Store): Promise<void> {
     assertEquals(Array.from(data as Uint8Array), ELEMENTS, path);
   }
 }
-
-Deno.test("withZarrParts and plainView hide Zarr v2 metadata beside a zarr.json", async () => {
-  const store = new MemoryStore();
-  await createGroup(store);
-  await assertElements(store);
-  for (const view of [withZarrParts(store), plainView(store)]) {
-    for (const key of BESIDE) {
-      assertEquals(await view.get(key), undefined, key);
-      assertEquals(await view.size(key), undefined, key);
-      assertEquals(await view.stream(key), undefined, key);
-      assertEquals(await view.getRange(key, { suffixLength: 1 }), undefined);
-      await assertRejects(
-        () => view.set(key, encodeJson({})),
-        RangeError,
-        "is that of Zarr v2 metadata beside a zarr.json",
-      );
-    }
-    assertEquals(await documentsIn(view), ALONE);
-    assertEquals(
-      (await Array.fromAsync(view.list("/a/"))).sort(),
-      ["/a/c/0/0", "/a/zarr.json"],
-    );
-    const nodes = await keysOfConsolidated(view);
-    assertEquals(nodes, [".zgroup", "v2/.zarray", "v2/.zattrs"]);
-    assertEquals(await readText(view, "/v2/.zattrs").then(JSON.parse), {
-      a: "NaN",
-      b: 1,
-    });
-    await view.set("/v2/.zattrs", utf8('{"a": NaN, "b": 1.0}'));
-  }
-  // Without its zarr.json, the array is one of Zarr v2.
-  await store.delete("/a/zarr.json");
-  assertEquals(
-    await readJson(plainView(store), "/a/.zarray"),
-    V2_ARRAY as unknown,
-  );
-});
-
-Deno.test("createHandler hides Zarr v2 metadata, unless it shows values as they are stored", async () => {
-  const store = new MemoryStore();
-  await createGroup(store);
-  for (const form of ["plain", "inner chunks", "stored"] as const) {
-    const answer = createHandler(store, { form });
-    const statusOf = async (key: StoreKey, method: string) => {
-      const request = new Request(`http://localhost${key}`, { method });
-      const response = await answer(request);
-      await response.body?.cancel();
-      return response.status;
-    };
-    for (const method of ["GET", "HEAD"]) {
-      for (const key of [...BESIDE, ...ALONE]) {
-        assertEquals(
-          await statusOf(key, method),
-          form === "stored" ? 200 : 404,
-        );
-      }
-      for (const path of ["/old", "/old/v2", "/v2"] as const) {
-        assertEquals(
-          await statusOf(`${path}/zarr.json`, method),
-          form === "stored" ? 404 : 200,
-        );
-      }
-    }
-  }
-});
-
-Deno.test("createHandler reads chunks of Zarr v2 arrays under default keys", async () => {
-  const store = new MemoryStore();
-  await createGroup(store);
-  for (const form of ["plain", "inner chunks"] as const) {
-    const answer = createHandler(store, { form });
-    const url = "http://localhost/old/v2/c/0/0";
-    const response = await answer(new Request(url));
-    assertEquals(response.status, 200);
-    assertEquals(await response.bytes(), await store.get("/old/v2/0.0"));
-  }
-});
 
 const FORMER: StoreKey[] = ["/a/0.0", "/old/both/0.0"];
 
