@@ -126,11 +126,9 @@ export class RecodedArray {
 
   /** How often an innermost chunk of the source is decoded, on average; 0 if chunks stay encoded. */
   get decodes(): number {
-    return this.way.kind === "elements"
-      ? this.plan.decodes
-      : this.way.kind === "payload"
-      ? 1
-      : 0;
+    const { way, plan } = this;
+    if (way.kind === "elements") return plan.decodes;
+    return way.isDecoded ? 1 : 0;
   }
 
   /** The length of all elements in bytes. */

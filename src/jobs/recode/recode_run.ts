@@ -14,15 +14,14 @@ import {
   sectionsIn,
   wholeChunks,
 } from "../../blocks/mod.ts";
-import { verifyChecksum } from "../../checksum/mod.ts";
 import { rootIn } from "../../hierarchy/mod.ts";
-import { MemoryLimit, ownBytes, runConcurrently } from "../../runtime/mod.ts";
+import { MemoryLimit, runConcurrently } from "../../runtime/mod.ts";
 import { placeInShard } from "../../shards/mod.ts";
 import { backendOf } from "../../stores/mod.ts";
 import { stridesInOrder, type Threads } from "../../threads/mod.ts";
 import type { Box } from "./plan_blocks.ts";
 import type { RecodedArray } from "./recode_array.ts";
-import { type ElementsWay, isThreaded, type Way } from "./recode_way.ts";
+import { type ElementsWay, isThreaded } from "./recode_way.ts";
 import { sourceEncodingOf } from "./recoding.ts";
 import {
   type MadeChunk,
@@ -254,7 +253,8 @@ export class RecodeRun {
         }
         for (const { target, sections, bytes } of wanted) {
           signal.throwIfAborted();
-          const encoded = await this.#recodeBytes(bytes, sections, way);
+          const { what, key } = this.#source.nameOf(chunkOf(sections));
+          const encoded = await way.recode(bytes, what, key);
           await this.#take(target, encoded, signal);
         }
       },
@@ -286,21 +286,6 @@ export class RecodeRun {
     });
     const { threads } = this.#settings;
     return await decoder.recode(stored, encoder, fill, { threads, signal });
-  }
-
-  /** Encodes a chunk anew whose elements are not looked at. */
-  async #recodeBytes(
-    bytes: Uint8Array,
-    sections: readonly Section[],
-    way: Exclude<Way, ElementsWay>,
-  ): Promise<Uint8Array> {
-    const { what, key } = this.#source.nameOf(chunkOf(sections));
-    if (way.kind === "payload") {
-      return await way.codecs.recode(bytes, what, key);
-    }
-    if (way.hasChecksum) verifyChecksum(bytes, () => what, key);
-    // A part of other memory would keep all of it.
-    return ownBytes(bytes);
   }
 
   #readOptions(signal: AbortSignal) {

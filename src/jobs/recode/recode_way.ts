@@ -4,6 +4,7 @@ import {
   loadCodec,
   noteKey,
 } from "../../codecs/mod.ts";
+import { verifyChecksum } from "../../checksum/mod.ts";
 import { describe, MetadataError } from "../../errors/mod.ts";
 import {
   codecKind,
@@ -13,6 +14,7 @@ import {
 import { ownBytes } from "../../runtime/mod.ts";
 import type { Threads } from "../../threads/mod.ts";
 import { LayoutError } from "../convert/change_layout.ts";
+import { endsWithChecksum } from "../chunk_checks.ts";
 import type { ArrayPair } from "../convert/convert_plan.ts";
 import { writtenOut } from "../../hierarchy/mod.ts";
 import {
@@ -27,12 +29,21 @@ import {
 import { encodingOf, sourceEncodingOf } from "./recoding.ts";
 
 /** How an array gets from one encoding to another. */
-export type Way =
-  | ElementsWay
-  /** Chunks of the same shape get other codecs from bytes to bytes; their elements may be of any length. */
-  | { readonly kind: "payload"; readonly codecs: PayloadCodecs }
-  /** Chunks stay as they are encoded, in other shards. */
-  | { readonly kind: "regroup"; readonly hasChecksum: boolean };
+export type Way = ElementsWay | BytesWay;
+
+/** Chunks keep their shape, and their elements, which may be of any length, are not looked at. */
+export interface BytesWay {
+  readonly kind: "bytes";
+  /** Whether chunks get other codecs from bytes to bytes; `false` if they only get other shards. */
+  readonly isDecoded: boolean;
+  /**
+   * Encodes a chunk anew.
+   *
+   * @param what The name of the chunk in messages, at the start of a sentence.
+   * @throws {DamageError} If the chunk cannot be decoded.
+   */
+  recode(encoded: Uint8Array, what: string, key: string): Promise<Uint8Array>;
+}
 
 /** Elements are decoded, divided anew and encoded. */
 export interface ElementsWay {
@@ -66,14 +77,22 @@ export async function findWay(
     codecs.map(writtenOut)
   );
   if (isSameShape && isSameJson(before, after)) {
-    const hasChecksum = from.codecs.at(-1)?.name === "crc32c";
-    return { kind: "regroup", hasChecksum };
+    const hasChecksum = endsWithChecksum(from.codecs);
+    return {
+      kind: "bytes",
+      isDecoded: false,
+      recode(bytes, what, key) {
+        if (hasChecksum) verifyChecksum(bytes, () => what, key);
+        // A part of other memory would keep all of it.
+        return Promise.resolve(ownBytes(bytes));
+      },
+    };
   }
   const form = elementForm(source.data_type);
   if (form === undefined) {
-    const payload = isSameShape &&
-      await PayloadCodecs.create(from.codecs, to.codecs, path, codecs);
-    if (payload) return { kind: "payload", codecs: payload };
+    const way = isSameShape &&
+      await bytesWay(from.codecs, to.codecs, path, codecs);
+    if (way) return way;
     const what = describeType(source.data_type);
     if (hasWholeShards) {
       throw new LayoutError(
@@ -137,73 +156,44 @@ interface BytesToBytes {
   decode(bytes: Uint8Array): Uint8Array | Promise<Uint8Array>;
 }
 
-/** Replaces the codecs from bytes to bytes of chunks, whose elements nobody needs to know. */
-class PayloadCodecs {
-  readonly #before: readonly BytesToBytes[];
-  readonly #after: readonly BytesToBytes[];
-
-  private constructor(
-    before: readonly BytesToBytes[],
-    after: readonly BytesToBytes[],
-  ) {
-    this.#before = before;
-    this.#after = after;
-  }
-
-  /**
-   * Loads the codecs; returns `undefined` if other codecs differ than those from bytes to
-   * bytes.
-   *
-   * @param path The path of the array.
-   * @throws {LayoutError} If a codec of the source is unknown.
-   * @throws {TypeError} If a codec of the target is unknown.
-   */
-  static async create(
-    before: readonly NamedConfiguration[],
-    after: readonly NamedConfiguration[],
-    path: string,
-    registry: Codecs | undefined,
-  ): Promise<PayloadCodecs | undefined> {
-    const [from, to] = [before, after].map((codecs) => {
-      const place = codecs.findIndex(({ name }) =>
-        codecKind(name) === "array_to_bytes"
-      );
-      return { place, codecs };
-    }) as [Divided, Divided];
-    const isSame = from.place >= 0 && isSameJson(
-      from.codecs.slice(0, from.place + 1).map(writtenOut),
-      to.codecs.slice(0, to.place + 1).map(writtenOut),
-    );
-    if (!isSame) return undefined;
-    return new PayloadCodecs(
-      await loadSource(path, () => load(from, registry)),
-      await load(to, registry),
-    );
-  }
-
-  /**
-   * Encodes a chunk anew.
-   *
-   * @param what The name of the chunk in messages, at the start of a sentence.
-   * @throws {DamageError} If the chunk cannot be decoded.
-   */
-  async recode(
-    encoded: Uint8Array,
-    what: string,
-    key: string,
-  ): Promise<Uint8Array> {
-    let bytes = ownBytes(encoded);
-    noteKey(bytes, key, undefined, () => what);
-    try {
-      for (const codec of this.#before.toReversed()) {
-        bytes = await codec.decode(bytes);
+/**
+ * Replaces the codecs from bytes to bytes; returns `undefined` if others differ.
+ *
+ * @param path The path of the array.
+ * @throws {LayoutError} If a codec of the source is unknown.
+ * @throws {TypeError} If a codec of the target is unknown.
+ */
+async function bytesWay(
+  from: readonly NamedConfiguration[],
+  to: readonly NamedConfiguration[],
+  path: string,
+  registry: Codecs | undefined,
+): Promise<BytesWay | undefined> {
+  const start = 1 +
+    from.findIndex(({ name }) => codecKind(name) === "array_to_bytes");
+  const [one, other] = [from, to].map((codecs) =>
+    codecs.slice(0, start).map(writtenOut)
+  );
+  if (start === 0 || !isSameJson(one, other)) return undefined;
+  const before = await loadSource(path, () => load(from, start, registry));
+  const after = await load(to, start, registry);
+  return {
+    kind: "bytes",
+    isDecoded: true,
+    async recode(encoded, what, key) {
+      let bytes = ownBytes(encoded);
+      noteKey(bytes, key, undefined, () => what);
+      try {
+        for (const codec of before.toReversed()) {
+          bytes = await codec.decode(bytes);
+        }
+      } catch (cause) {
+        throw undecodedError(cause, what, key);
       }
-    } catch (cause) {
-      throw undecodedError(cause, what, key);
-    }
-    for (const codec of this.#after) bytes = await codec.encode(bytes);
-    return bytes;
-  }
+      for (const codec of after) bytes = await codec.encode(bytes);
+      return bytes;
+    },
+  };
 }
 
 /**
@@ -233,18 +223,14 @@ async function loadSource<T>(
   }
 }
 
-/** Codecs, and the place of the one from array to bytes. */
-interface Divided {
-  readonly place: number;
-  readonly codecs: readonly NamedConfiguration[];
-}
-
+/** Loads the codecs from a place on. */
 async function load(
-  { place, codecs }: Divided,
+  codecs: readonly NamedConfiguration[],
+  start: number,
   registry: Codecs | undefined,
 ): Promise<BytesToBytes[]> {
   const loaded: BytesToBytes[] = [];
-  for (const { name, configuration } of codecs.slice(place + 1)) {
+  for (const { name, configuration } of codecs.slice(start)) {
     const entry = await loadCodec(name) ??
       await registry?.get(name)?.() as CodecEntry | undefined;
     if (entry === undefined) {

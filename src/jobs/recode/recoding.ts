@@ -167,8 +167,7 @@ export function recodedMetadata(
         (shards === undefined || hasUsualShards(metadata)));
   if (isSame) return metadata;
   const after = { chunkShape, codecs: inner };
-  assertKnownLength(metadata, encoding, after);
-  assertFitsMemory(metadata, encoding, after);
+  assertDivisible(metadata, encoding, after);
   const recoded: ArrayMetadata = {
     ...metadata,
     chunk_grid: {
@@ -188,44 +187,35 @@ export function recodedMetadata(
   return withParts(recoded, metadata);
 }
 
-/** Refuses other chunks, and other codecs up to the bytes, for elements of any length. */
-function assertKnownLength(
-  { data_type }: ArrayMetadata,
-  before: ArrayEncoding,
-  after: Pick<ArrayEncoding, "chunkShape" | "codecs">,
-): void {
-  if (elementForm(data_type) !== undefined) return;
-  const [from, to] = [before, after].map(({ codecs }) =>
-    codecs.filter(({ name }) => codecKind(name) !== "bytes_to_bytes")
-      .map(writtenOut)
-  );
-  const isKept = isSameList(before.chunkShape, after.chunkShape) &&
-    isSameJson(from, to);
-  if (isKept) return;
-  throw new RangeError(
-    `Cannot divide elements of the data type ${
-      describeType(data_type)
-    } into other chunks, since they have no known length; expected other codecs from bytes to bytes, or other shards, alone`,
-  );
-}
-
-/** Refuses chunks that cannot be decoded, since each is held in memory as a whole. */
-function assertFitsMemory(
+/**
+ * Refuses other chunks, and other codecs up to the bytes, for elements of any length, and chunks
+ * that are too long to be held in memory as a whole.
+ */
+function assertDivisible(
   { data_type }: ArrayMetadata,
   before: ArrayEncoding,
   after: Pick<ArrayEncoding, "chunkShape" | "codecs">,
 ): void {
   const form = elementForm(data_type);
+  const [from, to] = [before, after].map(({ codecs }) =>
+    codecs.filter(({ name }) => form || codecKind(name) !== "bytes_to_bytes")
+      .map(writtenOut)
+  );
   const isKept = isSameList(before.chunkShape, after.chunkShape) &&
-    isSameJson(before.codecs.map(writtenOut), after.codecs.map(writtenOut));
-  if (form === undefined || isKept) return;
-  for (const { chunkShape } of [before, after]) {
+    isSameJson(from, to);
+  if (isKept) return;
+  if (form === undefined) {
+    throw new RangeError(
+      `Cannot divide elements of the data type ${
+        describeType(data_type)
+      } into other chunks, since they have no known length; expected other codecs from bytes to bytes, or other shards, alone`,
+    );
+  }
+  for (const [i, { chunkShape }] of [before, after].entries()) {
     const bytes = chunkShape.reduce((product, n) => product * n, form.size);
     if (bytes <= MOST_DECODED) continue;
     throw new RangeError(
-      `Cannot recode ${
-        chunkShape === before.chunkShape ? "from" : "to"
-      } chunks ${
+      `Cannot recode ${i === 0 ? "from" : "to"} chunks ${
         describe(chunkShape)
       }, which take ${bytes} bytes each: expected at most ${MOST_DECODED}`,
     );
