@@ -58,26 +58,46 @@ export async function claimTarget(
   options: ConvertOptions,
 ): Promise<Claim> {
   const { target } = plan;
+  const { overwrite, resume, share, dryRun } = options;
   assertTarget(target);
   const digest = await planDigest(plan);
   const found = await readMarker(target, options);
   if (found?.inPlace) throw inPlaceError(target);
-  if (options.overwrite) {
-    return await claimOccupied(plan, found, digest, options);
-  }
-  const continues = options.resume || options.share;
-  if (found !== undefined && continues) {
-    return await continueEarlier(plan, found, digest, options);
-  }
-  if (found !== undefined) throw unfinishedError(target);
-  if (await isStored(target, options)) {
-    if (!options.resume) {
-      throw existsError(target, "a node is there already");
-    }
+  let earlier = found?.earlier;
+  if (overwrite) {
+    assertListing(target);
+    earlier = await earlierDocuments(plan, found, options);
+  } else if (found !== undefined) {
+    if (!resume && !share) throw unfinishedError(target);
+    assertSamePlan(target, found, digest, share);
+  } else if (await isStored(target, options)) {
+    if (!resume) throw existsError(target, "a node is there already");
     await assertSameDocuments(plan, options);
     return NO_CLAIM;
+  } else await assertEmpty(target, options);
+  if (dryRun) return NO_CLAIM;
+  if (found !== undefined && share) return { ...NO_CLAIM, marker: found };
+  // A run that was killed may have left temporary files, also of the marker.
+  await recoverTarget(target, options);
+  const marker = newMarker(digest, { own: ownDocuments(plan), earlier });
+  if (found !== undefined || overwrite) {
+    await replaceMarker(target, marker, {});
+    const undo = () =>
+      found === undefined
+        ? removeMarker(target, {})
+        : replaceMarker(target, found, {});
+    return { marker, undo };
   }
-  return await claimEmpty(plan, digest, options);
+  if (!await createMarker(target, marker, options)) {
+    const other = await readMarker(target, options);
+    if (!share || other?.plan !== digest) throw unfinishedError(target);
+    return { ...NO_CLAIM, marker: other };
+  }
+  const undo = () => removeMarker(target, {});
+  if (!await isStored(target, options)) return { marker, undo };
+  // Another program has finished since this program looked for a node.
+  await undo();
+  throw existsError(target, "a node is there already");
 }
 
 /**
@@ -159,51 +179,29 @@ function assertTarget({ store, root }: Place): void {
   );
 }
 
-/** Claims an empty target. */
-async function claimEmpty(
-  plan: ConvertPlan,
-  digest: string,
+/** Throws if there are files at the target. */
+async function assertEmpty(
+  target: Place,
   options: ConvertOptions,
-): Promise<Claim> {
-  const { target } = plan;
-  const own = ownDocuments(plan);
+): Promise<void> {
   for await (const key of keysIn(target, options)) {
     // Another share may just have begun.
-    if (key === markerKey(target.root) && options.share) break;
+    if (key === markerKey(target.root) && options.share) return;
     throw new Error(
       `Cannot convert to ${describePlace(target)}: there is ${
         describe(key)
       }, and no Zarr node; expected a place without files`,
     );
   }
-  if (options.dryRun) return NO_CLAIM;
-  // A run that was killed while it wrote the marker has left a temporary file.
-  await recoverTarget(target, options);
-  const marker = newMarker(digest, { own });
-  if (await createMarker(target, marker, options)) {
-    // Another program may have finished since this program looked for a node.
-    if (!await isStored(target, options)) {
-      return { marker, undo: () => removeMarker(target, {}) };
-    }
-    await removeMarker(target, {});
-    throw existsError(target, "a node is there already");
-  }
-  const other = await readMarker(target, options);
-  if (options.share && other?.plan === digest) {
-    return { ...NO_CLAIM, marker: other };
-  }
-  throw unfinishedError(target);
 }
 
-/** Claims an unfinished target. Shares leave the marker as it is, and any other run stores its own. */
-async function continueEarlier(
-  plan: ConvertPlan,
+/** Throws if an unfinished conversion is another one, or cannot be continued by a share. */
+function assertSamePlan(
+  target: Place,
   found: UnfinishedMarker,
   digest: string,
-  options: ConvertOptions,
-): Promise<Claim> {
-  const { target } = plan;
-  const { share } = options;
+  share: ConvertOptions["share"],
+): void {
   const isTorn = found.plan === "" && !share;
   if (found.plan !== digest && !isTorn) {
     throw new Error(
@@ -214,12 +212,6 @@ async function continueEarlier(
   }
   // One of several programs could remove chunks that another has written, as earlier contents.
   if (found.earlier && share) throw unfinishedError(target);
-  if (options.dryRun) return NO_CLAIM;
-  if (share) return { ...NO_CLAIM, marker: found };
-  await recoverTarget(target, options);
-  const { earlier } = found;
-  const marker = newMarker(digest, { own: ownDocuments(plan), earlier });
-  return await storeClaim(target, found, marker);
 }
 
 /** Finishes the writes of killed programs, in stores that can. */
@@ -231,41 +223,13 @@ async function recoverTarget(
   await recover(store, { path: root.slice(1), ...signal && { signal } });
 }
 
-/** Claims a target whose present contents are replaced and removed later. */
-async function claimOccupied(
-  plan: ConvertPlan,
-  found: UnfinishedMarker | undefined,
-  digest: string,
-  options: ConvertOptions,
-): Promise<Claim> {
-  const { target } = plan;
-  if (typeof target.store.list !== "function") {
-    throw new TypeError(
-      `Cannot overwrite ${
-        describePlace(target)
-      }: the store has no "list" method, so that what is there cannot be found`,
-    );
-  }
-  const earlier = await earlierDocuments(plan, found, options);
-  if (options.dryRun) return NO_CLAIM;
-  await recoverTarget(target, options);
-  const marker = newMarker(digest, { own: ownDocuments(plan), earlier });
-  return await storeClaim(target, found, marker);
-}
-
-async function storeClaim(
-  target: Place,
-  found: UnfinishedMarker | undefined,
-  marker: UnfinishedMarker,
-): Promise<Claim> {
-  await replaceMarker(target, marker, {});
-  return {
-    marker,
-    undo: () =>
-      found === undefined
-        ? removeMarker(target, {})
-        : replaceMarker(target, found, {}),
-  };
+function assertListing(target: Place): void {
+  if (typeof target.store.list === "function") return;
+  throw new TypeError(
+    `Cannot overwrite ${
+      describePlace(target)
+    }: the store has no "list" method, so that what is there cannot be found`,
+  );
 }
 
 async function isStored(target: Place, options: StoreOptions) {
