@@ -1,10 +1,42 @@
 import {
+  type ArrayChunks,
   ChunkList,
   chunksOfGrid,
   countOfGrid,
   hash,
   type Share,
 } from "../arrays/mod.ts";
+import type { ShardContainer } from "../shards/mod.ts";
+
+/** An array before and after its conversion. */
+export interface ArrayPair {
+  /** The path below the outermost node, which has an empty path. */
+  readonly path: string;
+  readonly source: ArrayChunks;
+  readonly target: ArrayChunks;
+  /** The stored chunks of the source. */
+  readonly stored: StoredChunks;
+  /** The container of each shard. */
+  readonly containerOf:
+    | ((shard: readonly number[]) => ShardContainer)
+    | undefined;
+}
+
+/** The outcome for a value, and the number of bytes that were copied. */
+export interface Copied {
+  readonly outcome: "copied" | "skipped" | "absent";
+  readonly bytes: number;
+}
+
+/** How values are copied. */
+export interface CopySettings {
+  /** Whether values are skipped that the target has with the same length. */
+  readonly skipsStored: boolean;
+  /** Whether the target may have earlier values, which are removed if the source has none. */
+  readonly replaces: boolean;
+  /** Whether nobody can have opened the target to change its chunks, so that these need no locks. */
+  readonly isExclusive: boolean;
+}
 
 /**
  * The stored chunks of an array that a job works on: those that a listing has found, in eight

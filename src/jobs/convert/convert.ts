@@ -16,6 +16,7 @@ import {
   type StoreOptions,
   write,
 } from "../../stores/mod.ts";
+import type { Copied, CopySettings } from "../stored_chunks.ts";
 import { processorCount, withThreads } from "../../threads/mod.ts";
 import {
   assertApart,
@@ -30,13 +31,7 @@ import {
   type ConvertOptions,
 } from "./convert_options.ts";
 import { type ConvertPlan, planConversion } from "./convert_plan.ts";
-import {
-  type Copied,
-  type CopySettings,
-  copyValue,
-  countValues,
-  valuesOf,
-} from "./copy_values.ts";
+import { copyValue, countValues, valuesOf } from "./copy_values.ts";
 import { isCopy, keysOfDocuments } from "./earlier_files.ts";
 import {
   assertUnchanged,

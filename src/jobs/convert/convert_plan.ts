@@ -40,7 +40,7 @@ import {
 import { RecodedArray, type RecodeSettings } from "../recode/recode_array.ts";
 import { isSameEncoding } from "../recode/recoding.ts";
 import { chunkLevel } from "../chunk_checks.ts";
-import { StoredChunks } from "../stored_chunks.ts";
+import { type ArrayPair, StoredChunks } from "../stored_chunks.ts";
 import {
   changeLayout,
   LayoutError,
@@ -54,20 +54,6 @@ export type ContainShard = (
   coordinates: readonly number[],
   key: string,
 ) => Uint8Array;
-
-/** An array before and after its conversion. */
-export interface ArrayPair {
-  /** The path below the outermost node, which has an empty path. */
-  readonly path: string;
-  readonly source: ArrayChunks;
-  readonly target: ArrayChunks;
-  /** The stored chunks of the source. */
-  readonly stored: StoredChunks;
-  /** The container of each shard. */
-  readonly containerOf:
-    | ((shard: readonly number[]) => ShardContainer)
-    | undefined;
-}
 
 /** An array that is converted. */
 export interface PlannedArray extends ArrayPair {

@@ -32,6 +32,7 @@ import {
   ChunkCheck,
   type ChunkChecks,
 } from "../chunk_checks.ts";
+import type { Copied, CopySettings } from "../stored_chunks.ts";
 import type { ConvertPlan } from "./convert_plan.ts";
 import { type ListedSource, withoutNodes } from "./source_files.ts";
 
@@ -63,22 +64,6 @@ interface StoredValue {
     options: StoreOptions,
   ): Promise<void>;
   delete(options: StoreOptions): Promise<void>;
-}
-
-/** The outcome for a value, and the number of bytes that were copied. */
-export interface Copied {
-  readonly outcome: "copied" | "skipped" | "absent";
-  readonly bytes: number;
-}
-
-/** How values are copied. */
-export interface CopySettings {
-  /** Whether values are skipped that the target has with the same length. */
-  readonly skipsStored: boolean;
-  /** Whether the target may have earlier values, which are removed if the source has none. */
-  readonly replaces: boolean;
-  /** Whether nobody can have opened the target to change its chunks, so that these need no locks. */
-  readonly isExclusive: boolean;
 }
 
 /** The number of chunks that are copied, and of files, or of those of a share. */

@@ -12,7 +12,7 @@ import type { Threads } from "../../threads/mod.ts";
 import { describeStore } from "../../stores/mod.ts";
 import { chunksOfShare, countInShare } from "../stored_chunks.ts";
 import { documentKey, type Place } from "../../hierarchy/mod.ts";
-import type { ArrayPair } from "../convert/convert_plan.ts";
+import type { ArrayPair } from "../stored_chunks.ts";
 import {
   chunkOf,
   elementForm,
@@ -24,7 +24,7 @@ import { type BlockPlan, type Box, planBlocks } from "./plan_blocks.ts";
 import { encodingOf, sourceEncodingOf } from "./recoding.ts";
 import { RecodeRun } from "./recode_run.ts";
 import { findWay, hasThreadedWork, type Way } from "./recode_way.ts";
-import type { RecodeSink } from "./target_chunks.ts";
+import type { PlannedRecoding, RecodeSink } from "./target_chunks.ts";
 
 /** The memory of a recoding, if none is given, in bytes. */
 export const DEFAULT_MEMORY = 256 * 2 ** 20;
@@ -47,14 +47,12 @@ export interface RecodeSettings {
 }
 
 /** An array whose chunks are decoded and encoded again, or divided into other shards. */
-export class RecodedArray {
+export class RecodedArray implements PlannedRecoding {
   readonly pair: ArrayPair;
-  /** The place of the source. */
   readonly place: Place;
   readonly way: Way;
   readonly plan: BlockPlan;
   readonly memory: number;
-  /** The shape of inner chunks of the target, or of chunks without shards. */
   readonly chunkShape: readonly number[];
   /** The number of groups along each dimension. */
   readonly #groupGrid: readonly number[];

@@ -20,11 +20,11 @@ import { placeInShard } from "../../shards/mod.ts";
 import { backendOf } from "../../stores/mod.ts";
 import { stridesInOrder, type Threads } from "../../threads/mod.ts";
 import type { Box } from "./plan_blocks.ts";
-import type { RecodedArray } from "./recode_array.ts";
 import { type ElementsWay, isThreaded } from "./recode_way.ts";
 import { sourceEncodingOf } from "./recoding.ts";
 import {
   type MadeChunk,
+  type PlannedRecoding,
   type RecodeSink,
   TargetChunks,
 } from "./target_chunks.ts";
@@ -53,7 +53,7 @@ interface Target {
 
 /** One run over the blocks of an array. */
 export class RecodeRun {
-  readonly #array: RecodedArray;
+  readonly #array: PlannedRecoding;
   readonly #settings: RunSettings;
   readonly #sink: RecodeSink;
   readonly #source: ChunkSource;
@@ -64,7 +64,7 @@ export class RecodeRun {
   /** Memory of blocks, to be used again. */
   readonly #spare: ArrayBufferLike[] = [];
 
-  constructor(array: RecodedArray, settings: RunSettings, sink: RecodeSink) {
+  constructor(array: PlannedRecoding, settings: RunSettings, sink: RecodeSink) {
     const { way } = array;
     this.#array = array;
     this.#settings = settings;

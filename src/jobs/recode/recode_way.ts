@@ -15,7 +15,7 @@ import { ownBytes } from "../../runtime/mod.ts";
 import type { Threads } from "../../threads/mod.ts";
 import { LayoutError } from "../convert/change_layout.ts";
 import { endsWithChecksum } from "../chunk_checks.ts";
-import type { ArrayPair } from "../convert/convert_plan.ts";
+import type { ArrayPair } from "../stored_chunks.ts";
 import { writtenOut } from "../../hierarchy/mod.ts";
 import {
   describeType,

@@ -12,12 +12,25 @@ import {
   type ShardLayout,
 } from "../../shards/mod.ts";
 import type { Threads } from "../../threads/mod.ts";
-import type { Copied, CopySettings } from "../convert/copy_values.ts";
-import type { RecodedArray } from "./recode_array.ts";
-import { isThreaded } from "./recode_way.ts";
+import { isThreaded, type Way } from "./recode_way.ts";
+import type { BlockPlan } from "./plan_blocks.ts";
+import type { ArrayPair, Copied, CopySettings } from "../stored_chunks.ts";
+import type { Place } from "../../hierarchy/mod.ts";
 
 /** The length of inner chunks from which their memory is freed at once. */
 const LEAST_TO_FREE = 128 * 1024;
+
+/** How an array is recoded. */
+export interface PlannedRecoding {
+  readonly pair: ArrayPair;
+  /** The place of the source. */
+  readonly place: Place;
+  readonly way: Way;
+  readonly plan: BlockPlan;
+  readonly memory: number;
+  /** The shape of inner chunks of the target, or of chunks without shards. */
+  readonly chunkShape: readonly number[];
+}
 
 /** What happens to the chunks that are made. */
 export interface RecodeSink extends CopySettings {
@@ -46,7 +59,7 @@ export interface MadeChunk {
 export class TargetChunks {
   /** The layout of shards; `undefined` without shards. */
   readonly layout: ShardLayout | undefined;
-  readonly #array: RecodedArray;
+  readonly #array: PlannedRecoding;
   readonly #threads: Threads | undefined;
   readonly #sink: RecodeSink;
   /** Shards that are being stored. */
@@ -54,7 +67,7 @@ export class TargetChunks {
   readonly #headSize: number;
 
   constructor(
-    array: RecodedArray,
+    array: PlannedRecoding,
     threads: Threads | undefined,
     sink: RecodeSink,
   ) {
