@@ -20,6 +20,7 @@ import { tiffContainer } from "../../tiff.ts";
 import { FileChanges } from "../../src/stores/mod.ts";
 import { encodeJson, groupMetadata, readJson } from "../support/documents.ts";
 import {
+  assertReadableOrRefused,
   convertedState,
   createExample,
   createGroup,
@@ -296,6 +297,7 @@ Deno.test("in place, other work on the node is refused while a run is at work, a
     if (isKilled) {
       const disturbance = { at: 20, kind: "kill" } as const;
       await disturbed(() => convertInPlace(sub, INDEX), { disturbance });
+      assert(!await assertReadableOrRefused(folder, "sub/b"));
     } else unlock = await FileChanges.of(store)!.lock("/sub");
     const others: (() => Promise<unknown>)[] = isKilled
       ? [
