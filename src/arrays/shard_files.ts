@@ -53,7 +53,7 @@ export function parseShardFiles(
   const { codecs, shard } = array.chunk;
   if (shard === undefined || codecs.length > 1) {
     throw new RangeError(
-      `Expected an array with "sharding_indexed" as its only codec, since the ${format.pieces} of a ${format.name} are inner chunks: give arrayMetadata a shardShape`,
+      `Expected an array with "sharding_indexed" as its only codec, since the ${format.pieces} of a ${format.name} are the inner chunks of a shard`,
     );
   }
   const { layout, inner } = shard;

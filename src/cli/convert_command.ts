@@ -219,16 +219,20 @@ function report(
   const { arrays, total, copied, skipped, absent, bytes, isFinished } =
     conversion;
   const isInPlace = args.has("in-place");
-  const unit = isInPlace ? "chunks" : "chunks and files";
+  const unitOf = (count: number) => {
+    const one = count === 1;
+    if (isInPlace) return one ? "chunk" : "chunks";
+    return one ? "chunk or file" : "chunks and files";
+  };
   const where = isInPlace
     ? `converted in place in ${place}`
     : `copied to ${place}`;
   if (args.has("dry-run")) {
     printLayouts(arrays, io);
     printOthers(conversion, { isInPlace }, io);
-    return io.print(`${countText(total)} ${unit} would be ${where}`);
+    return io.print(`${countText(total)} ${unitOf(total)} would be ${where}`);
   }
-  const count = `${countText(copied)} ${unit}`;
+  const count = `${countText(copied)} ${unitOf(copied)}`;
   const there = skipped > 0 ? `, ${countText(skipped)} were there` : "";
   const missing = absent > 0 ? `, ${countText(absent)} are absent` : "";
   if (!isInPlace) {

@@ -68,6 +68,9 @@ function assertSuffix(suffix: string): void {
   );
 }
 
+/** The chunk key encodings that `--encoding` takes. */
+const ENCODINGS: readonly string[] = ["default", "v2", "fanout"];
+
 /** Parses `--encoding NAME`, `--encoding NAME:SEPARATOR` and `--template FORMAT`. */
 function encodingOf(args: Arguments): NamedConfiguration | undefined {
   const option = args.has("template") ? "template" : "encoding";
@@ -76,6 +79,13 @@ function encodingOf(args: Arguments): NamedConfiguration | undefined {
   const [name, separator] = option === "template"
     ? ["template", text.includes("{*}") ? "/" : undefined]
     : text.split(/:(.*)/s);
+  if (option === "encoding" && !ENCODINGS.includes(name!)) {
+    throw new UsageError(
+      `Expected --encoding default, v2 or fanout, found ${
+        JSON.stringify(text)
+      }; for others, use --suffix or --template`,
+    );
+  }
   const configuration = {
     ...option === "template" && { format: text },
     ...separator !== undefined && { separator },

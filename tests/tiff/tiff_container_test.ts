@@ -52,7 +52,7 @@ Deno.test("tiffContainer refuses arrays that TIFF cannot hold, with the reason a
     ],
     ['found "r16"', of({ dataType: { name: "r16" }, fillValue: [0, 0] })],
     [
-      "give arrayMetadata a shardShape",
+      "are the inner chunks of a shard",
       arrayMetadata({ dataType: "uint8", shape: [64], chunkShape: [32] }),
     ],
     ['set index_location to "end"', of({ indexLocation: "start" })],

@@ -250,7 +250,7 @@ Deno.test("zipContainer refuses arrays whose shards cannot be zip files, with th
   const refused: [unknown, string][] = [
     [
       arrayMetadata({ ...OPTIONS, shardShape: undefined }),
-      "the entries of a zip are inner chunks: give arrayMetadata a shardShape",
+      "the entries of a zip are the inner chunks of a shard",
     ],
     [of({ indexLocation: "start" }), 'set index_location to "end"'],
     [
