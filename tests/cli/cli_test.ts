@@ -121,7 +121,10 @@ const MISTAKES: [string[], string][] = [
   [["inspect", "s3://"], 'such as "s3://bucket/prefix"'],
   [["inspect", "http://"], "URL with a host"],
   [["help", "inspekt"], "did you mean inspect?"],
-  [["convert", DEM, "b", "--encoding", "x"], 'default, v2 or fanout, found "x"'],
+  [
+    ["convert", DEM, "b", "--encoding", "x"],
+    'default, v2 or fanout, found "x"',
+  ],
   [["convert", DEM, "b", "--encoding", "v2:x"], "Cannot use --encoding: "],
 ];
 
