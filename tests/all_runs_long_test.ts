@@ -4,11 +4,11 @@ import { takeAll } from "./support/runs.ts";
 takeAll();
 
 await import("./chunk_key_encoding/template_properties_test.ts");
-await import("./cli/adopt_names_test.ts");
 await import("./cli/index_pages_test.ts");
 await import("./cli/read_places_test.ts");
 await import("./codecs/decode_jpeg_test.ts");
 await import("./codecs/imagecodecs_test.ts");
+await import("./codecs/lerc_codec_test.ts");
 await import("./codecs/packbits_property_test.ts");
 await import("./codecs/zstd_reused_memory_test.ts");
 await import("./concat_parts/part_keys_test.ts");
