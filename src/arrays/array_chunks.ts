@@ -115,7 +115,7 @@ export class ArrayChunks {
     parsedArrays.set(this, array);
     this.#root = root;
     this.#store = store;
-    this.#chunks = chunksOf(backendOf(store), root, array);
+    this.#chunks = wholeChunks(backendOf(store), root, array);
   }
 
   /**
@@ -383,9 +383,10 @@ export interface SetChunkOptions extends StoreOptions {
 }
 
 /**
- * Returns the backend of whole chunks of an array over the one that holds the array. All keys
- * that it reads and writes are those of chunks; it lists other keys, too. Chunks that are
- * longer than their elements can make them are damaged, and not read into memory.
+ * Returns the backend of whole chunks that are to be decoded, over the one that holds the
+ * array. All keys that it reads and writes are those of chunks; it lists other keys, too.
+ * Chunks that are longer than their elements can make them are damaged, and not read into
+ * memory.
  *
  * @param root The prefix of the array's keys, without a last `/`.
  */

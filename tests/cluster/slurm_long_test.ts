@@ -105,7 +105,7 @@ testWith(
         const [message] = await outputsOf(slurm, first.last);
         assertMatch(
           message!,
-          /^\d+ chunks and files .* copied to .* were there/,
+          /^\d+ chunks? (and files|or file) .* copied to .* were there/,
         );
         assertEquals(
           await digestsOf(new FileSystemStore(target)),

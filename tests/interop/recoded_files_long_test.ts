@@ -25,7 +25,10 @@ testWith(
               ...["--recode", "--suffix", ".tif", "--overwrite"],
               ...[...parts, ...options],
             ],
-            [tiffs, `${folder}/plain/${path}`, "--plain", "--overwrite"],
+            [
+              ...[tiffs, `${folder}/plain/${path}`, "--plain"],
+              ...["--overwrite", "--quiet"],
+            ],
           ]
         ) {
           const { code, err } = await runCli("convert", ...args);
