@@ -162,7 +162,7 @@ function readJson(
   }
   const crs = attributes["proj:code"] ?? attributes["proj:wkt2"] ??
     attributes["proj:projjson"];
-  // What is wrong with a value is said where arrays get the georeference.
+  // Wrong values are refused where arrays get the georeference.
   return {
     ...transform === undefined ? { bbox } : { transform },
     ...registration === "node" && { isPoint: true },

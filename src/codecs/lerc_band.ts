@@ -179,7 +179,7 @@ export function decodeLercBand(
   return decoding;
 }
 
-/** What a band is decoded from and to. */
+/** A band that is being decoded. */
 interface Decoding extends Omit<LercBand, "bytes">, LercValues {
   readonly bytes: ByteCursor;
   /** The greatest value of each sample. */

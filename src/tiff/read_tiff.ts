@@ -24,7 +24,7 @@ export interface PageSelection {
   readonly overview?: number | undefined;
 }
 
-/** What is adopted of a file. */
+/** The pages of a TIFF that are adopted, and how. */
 export interface TiffSelection extends PageSelection {
   /** Whether all overviews are read, beside the page itself, and a series is selected by default. */
   readonly isPyramid?: boolean;

@@ -56,9 +56,10 @@ import { assertAlone, assertUnlinked, listInPlace } from "./preconditions.ts";
  * as in `["", ".index"]` and in chunks of one object.
  *
  * The array does not open until the work is done. A run that fails restores the earlier layout.
- * Where that fails, too, or the run was killed, another run with the same options or without a
- * layout finishes it; the file `.zarr-parts-unfinished.json` says so. Programs that have opened the array before
- * must open it again, and nobody may write during the conversion.
+ * If restoring fails, too, or the run was killed, another run with the same options or
+ * without a layout finishes the conversion; the file `.zarr-parts-unfinished.json` says so.
+ * Programs that have opened the array before must open it again, and nobody may write during
+ * the conversion.
  *
  * With a store whose option `sync` is set, each step waits until all before it is on the
  * disk, so that a loss of power is like a kill. This takes some milliseconds for each chunk.

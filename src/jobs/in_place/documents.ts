@@ -22,7 +22,7 @@ export interface InPlaceState {
   readonly layout: string;
   /** The number of chunks of each array, by the array's path. */
   readonly counts: Readonly<Record<string, number>>;
-  /** What the conversion reports besides. */
+  /** The nodes and documents that the conversion reports beside its arrays. */
   readonly report: Pick<
     Conversion,
     "v2Documents" | "v2Nodes" | "leftOut" | "excluded" | "others"

@@ -77,7 +77,7 @@ export class InPlaceRun {
     this.#storeOptions = options.signal ? { signal: options.signal } : {};
   }
 
-  /** What is to be converted. */
+  /** The conversion that the run carries out, before a chunk is changed. */
   get conversion(): Conversion {
     const { counts, report } = this.#state;
     return {

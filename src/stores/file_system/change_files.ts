@@ -14,13 +14,8 @@ import {
   temporaryPath,
 } from "../store_key.ts";
 import type { JournalRecord } from "./change_record.ts";
-import {
-  appendAll,
-  Journal,
-  journalPlace,
-  LockedValue,
-  placeFile,
-} from "./journal.ts";
+import { Journal, journalPlace } from "./journal.ts";
+import { appendAll, LockedValue, placeFile } from "./locked_value.ts";
 import { type FileContext, isBeingWritten, readFiles } from "./read_files.ts";
 import { isAbsence, isDiskFull, type OpenFile, type System } from "./system.ts";
 

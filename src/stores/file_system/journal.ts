@@ -1,5 +1,4 @@
 import { PendingWriteError } from "../../errors/mod.ts";
-import { KeyLocks } from "../locks.ts";
 import type { StoreKey } from "../store.ts";
 import {
   isLock,
@@ -8,7 +7,6 @@ import {
   relativeKey,
   resolveKey,
   splitPath,
-  valueLockName,
 } from "../store_key.ts";
 import {
   decodeRecord,
@@ -17,16 +15,15 @@ import {
   namesOf,
   type Reshaping,
 } from "./change_record.ts";
+import { lockFile, turns } from "./locked_value.ts";
 import type { Folders } from "./root.ts";
 import {
   type Awaitable,
   contentsOf,
   isDiskFull,
-  isSameState,
   notFound,
   type OpenFile,
   type System,
-  WINDOW,
 } from "./system.ts";
 
 /** Where the journal of a chunk is. */
@@ -48,9 +45,6 @@ interface LockOptions {
   /** Called with the record of a killed writer when its change is finished. */
   readonly onRecovery?: ((record: JournalRecord) => void) | undefined;
 }
-
-/** The locks of journals in this process, so that only one of its writers at a time tries to lock the file. */
-const turns = /* @__PURE__ */ new KeyLocks();
 
 /**
  * The journal of a chunk, which is its lock as well. The file exists while somebody
@@ -444,161 +438,6 @@ async function assertParts(
     throw new Error(
       `Expected a temporary file for ${part}, found ${temporary}`,
     );
-  }
-}
-
-/** How long a writer waits for a lock that another program holds, in milliseconds. */
-const LONGEST_WAIT = 120_000;
-
-/** Opens and locks a file that different writers use. */
-async function lockFile(
-  { system, path }: Pick<JournalPlace, "system" | "path">,
-  signal: AbortSignal | undefined,
-): Promise<OpenFile> {
-  const deadline = system.now() + LONGEST_WAIT;
-  for (let pause = 0.1;; pause = Math.min(50, 2 * pause)) {
-    const file = await system.openOrCreate(path);
-    try {
-      if (await file.tryLock()) {
-        // The program that had the lock before has removed or renamed the file, if the path
-        // leads to another one or nowhere.
-        if (isSameState(file.stat(), await system.stat(path))) return file;
-        pause = 0.1;
-      } else if (system.now() > deadline) {
-        throw new Error(
-          `Another program has been changing the chunk for ${
-            LONGEST_WAIT / 1000
-          } seconds, expected its lock to be free by then: ${path}`,
-        );
-      }
-    } catch (error) {
-      file.close();
-      throw error;
-    }
-    file.close();
-    await system.wait(pause, signal);
-  }
-}
-
-/**
- * A value in one file, under its lock: a temporary file that all of its writers use, and that
- * becomes the value by being renamed. No journal is needed, since a rename is the whole change.
- */
-export class LockedValue {
-  readonly #key: StoreKey;
-  readonly #path: string;
-  readonly #place: Pick<JournalPlace, "system" | "isSynced">;
-  readonly #file: OpenFile;
-  readonly #filePath: string;
-  /** Whether the locked file has become the value. */
-  #isTaken = false;
-
-  private constructor(
-    key: StoreKey,
-    path: string,
-    place: Pick<JournalPlace, "system" | "isSynced">,
-    file: OpenFile,
-    filePath: string,
-  ) {
-    this.#key = key;
-    this.#path = path;
-    this.#place = place;
-    this.#file = file;
-    this.#filePath = filePath;
-  }
-
-  /**
-   * Runs a task under the lock of this process and that of the disk.
-   *
-   * @param folder The path of the folder of the value, which exists.
-   */
-  static async lock(
-    place: Pick<JournalPlace, "system" | "isSynced">,
-    key: StoreKey,
-    folder: string,
-    task: (value: LockedValue) => Promise<void>,
-    signal: AbortSignal | undefined,
-  ): Promise<void> {
-    const { name } = splitPath(key);
-    const path = `${folder}/${await valueLockName(name)}`;
-    const { system } = place;
-    await turns.write(path, async () => {
-      signal?.throwIfAborted();
-      const file = await lockFile({ system, path }, signal);
-      const value = new LockedValue(
-        key,
-        `${folder}/${name}`,
-        place,
-        file,
-        path,
-      );
-      try {
-        await task(value);
-      } finally {
-        try {
-          if (!value.#isTaken) await system.remove(path);
-        } catch {
-          // A lock that stays does no harm.
-        }
-        file.close(); // Last, since it ends the lock.
-      }
-    });
-  }
-
-  /** Replaces the value by bytes. */
-  async write(
-    bytes: Uint8Array,
-    signal: AbortSignal | undefined,
-  ): Promise<void> {
-    const file = this.#file;
-    // A writer that was killed may have left bytes.
-    if (file.size() > 0) await file.replace(new Uint8Array());
-    await appendAll(file, bytes, signal);
-    signal?.throwIfAborted();
-    if (this.#place.isSynced) await file.sync();
-    await this.#place.system.rename(this.#filePath, this.#path);
-    this.#isTaken = true;
-    await syncPlaced(this.#place, this.#key, this.#path);
-  }
-
-  /** Replaces the value by another temporary file. */
-  async place(temporary: string): Promise<void> {
-    await placeFile(this.#place, this.#key, temporary, this.#path);
-  }
-}
-
-/** Gives a complete temporary file the name of a value. */
-export async function placeFile(
-  place: Pick<JournalPlace, "system" | "isSynced">,
-  key: StoreKey,
-  from: string,
-  to: string,
-): Promise<void> {
-  await place.system.rename(from, to);
-  await syncPlaced(place, key, to);
-}
-
-async function syncPlaced(
-  { system, isSynced }: Pick<JournalPlace, "system" | "isSynced">,
-  key: StoreKey,
-  path: string,
-): Promise<void> {
-  try {
-    if (isSynced) await system.syncFolder(splitPath(path).folder);
-  } catch (cause) {
-    throw new PendingWriteError(key, { cause }); // The value is in its place.
-  }
-}
-
-/** Writes bytes at the end of a file, and looks at the signal from time to time. */
-export async function appendAll(
-  file: OpenFile,
-  bytes: Uint8Array,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  for (let offset = 0; offset < bytes.length; offset += WINDOW) {
-    signal?.throwIfAborted();
-    await file.append(bytes.subarray(offset, offset + WINDOW));
   }
 }
 

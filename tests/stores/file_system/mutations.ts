@@ -28,7 +28,7 @@ export const MUTATIONS: readonly Mutation[] = [
     "    for (const i of [last, ...Array(last).keys()]) {",
   ]),
   mutation("no lock", TWO_WRITERS, [
-    "journal",
+    "locked_value",
     "      if (await file.tryLock()) {",
     "      if (true) {",
   ]),
@@ -74,7 +74,7 @@ export const MUTATIONS: readonly Mutation[] = [
     "",
   ]),
   mutation("a lock counts though its file was removed", TWO_WRITERS, [
-    "journal",
+    "locked_value",
     "        if (isSameState(file.stat(), await system.stat(path))) return file;",
     "        return file;",
   ]),
@@ -220,7 +220,7 @@ export const MUTATIONS: readonly Mutation[] = [
     "a plain write of one file takes no lock",
     "set a, update b; kills 1; parts 1",
     [
-      "journal",
+      "locked_value",
       "    await turns.write(path, async () => {\n      signal?.throwIfAborted();\n      const file = await lockFile({ system, path }, signal);",
       "    await turns.write(path, async () => {\n      const file = await system.openOrCreate(path + crypto.randomUUID());",
     ],
@@ -229,7 +229,7 @@ export const MUTATIONS: readonly Mutation[] = [
     "what a killed writer left in the lock stays",
     "set a, set b, read; kills 1; parts 1",
     [
-      "journal",
+      "locked_value",
       "    if (file.size() > 0) await file.replace(new Uint8Array());\n",
       "",
     ],
