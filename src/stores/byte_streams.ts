@@ -4,6 +4,7 @@ import type {
   ByteRange,
   ByteReader,
   ByteWriter,
+  StoreKey,
   StoreOptions,
 } from "./store.ts";
 
@@ -138,6 +139,20 @@ function isUntouched(stream: ReadableStream<Uint8Array>): boolean {
   } catch {
     return false;
   }
+}
+
+/** Refuses to commit values of which one is not complete. */
+export function assertComplete(
+  keys: readonly StoreKey[],
+  isComplete: (key: StoreKey) => boolean,
+): void {
+  const missing = keys.filter((key) => !isComplete(key));
+  if (missing.length === 0) return;
+  throw new TypeError(
+    `Expected a value for each of ${JSON.stringify(keys)}, found none for ${
+      JSON.stringify(missing)
+    }`,
+  );
 }
 
 /** Refuses a value that is neither bytes nor a stream, such as an `ArrayBuffer`. */

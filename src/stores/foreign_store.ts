@@ -109,6 +109,7 @@ function adapt(store: Store): Backend {
     prepare(keys, options = {}) {
       return Promise.resolve(
         new MemoryPendingValues(
+          keys,
           options.signal,
           (values, check) =>
             change(keys, options, async () => {

@@ -10,7 +10,7 @@ import type {
   ValuesOptions,
 } from "./backend.ts";
 import { BaseWritableStore } from "./base_store.ts";
-import { toBytes, toStream } from "./byte_streams.ts";
+import { assertComplete, toBytes, toStream } from "./byte_streams.ts";
 import { inspectAsString } from "./describe_store.ts";
 import { KeyLocks } from "./locks.ts";
 import type { Recovery } from "./recover.ts";
@@ -87,6 +87,7 @@ export class MemoryStore extends BaseWritableStore {
   ): Promise<PendingValues> {
     options.signal?.throwIfAborted();
     return new MemoryPendingValues(
+      keys,
       options.signal,
       (values, check) =>
         this.#change(keys, options, async () => {
@@ -274,11 +275,17 @@ type StoreValues = (
 
 /** Values that are collected in memory, and stored by a function. */
 export class MemoryPendingValues implements PendingValues {
+  readonly #keys: readonly StoreKey[];
   readonly #signal: AbortSignal | undefined;
   readonly #store: StoreValues;
   readonly #values = new Map<StoreKey, Uint8Array>();
 
-  constructor(signal: AbortSignal | undefined, store: StoreValues) {
+  constructor(
+    keys: readonly StoreKey[],
+    signal: AbortSignal | undefined,
+    store: StoreValues,
+  ) {
+    this.#keys = keys;
     this.#signal = signal;
     this.#store = store;
   }
@@ -307,6 +314,7 @@ export class MemoryPendingValues implements PendingValues {
   }
 
   async commit(check?: (values: Snapshot) => Promise<void>): Promise<void> {
+    assertComplete(this.#keys, (key) => this.#values.has(key));
     await this.#store(this.#values, check);
   }
 

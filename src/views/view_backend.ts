@@ -274,6 +274,7 @@ export function documentBackend(
       async prepare([key], options) {
         await assertChangeable?.(key!, options);
         return new MemoryPendingValues(
+          [key!],
           options?.signal,
           (pending, check) =>
             update([key!], async (values) => {

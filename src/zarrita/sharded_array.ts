@@ -137,6 +137,7 @@ function innerChunkBackend(
     prepare: (_, options) =>
       Promise.resolve(
         new MemoryPendingValues(
+          [key],
           options?.signal,
           (values) => change(values.get(key)),
         ),

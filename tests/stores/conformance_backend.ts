@@ -166,6 +166,21 @@ export const backendCases: readonly Case[] = [
     },
   },
   {
+    name: "commit refuses values of which one is not complete",
+    needs: writing,
+    async run(subject) {
+      const { backend, value } = subject;
+      await commit(subject, 3);
+      const pending = await backend.prepare!(keys);
+      await pending.set(keys[1]!, value(9));
+      const writer = await pending.writer(keys[0]!);
+      await writer.write(value(9));
+      await assertRejects(() => pending.commit(), TypeError);
+      await pending.abort(new Error("Not complete"));
+      assertEquals(await readValues(backend, keys), keys.map(() => value(3)));
+    },
+  },
+  {
     name: "aborted values are given up",
     needs: writing,
     async run(subject) {

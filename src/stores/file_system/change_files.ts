@@ -6,6 +6,7 @@ import type {
   Update,
   ValuesOptions,
 } from "../backend.ts";
+import { assertComplete } from "../byte_streams.ts";
 import type { ByteWriter, StoreKey, StoreOptions } from "../store.ts";
 import {
   FolderKeyError,
@@ -315,14 +316,7 @@ export class PendingFiles implements PendingValues {
   async commit(check?: (values: Snapshot) => Promise<void>): Promise<void> {
     const keys = this.#keys;
     try {
-      const missing = keys.filter((key) => !this.#complete.has(key));
-      if (missing.length > 0) {
-        throw new TypeError(
-          `Expected a value for each key, found none for ${
-            JSON.stringify(missing)
-          }`,
-        );
-      }
+      assertComplete(keys, (key) => this.#complete.has(key));
       const context = this.#context;
       const run = async (place: () => Promise<void>) => {
         if (check) await readFiles(context, keys, check, this.#options, true);

@@ -1,6 +1,7 @@
 import { PendingWriteError, UnfinishedWriteError } from "../../errors/mod.ts";
 import { encodeBase64, pause } from "../../runtime/mod.ts";
 import type { PendingValues, Snapshot } from "../backend.ts";
+import { assertComplete } from "../byte_streams.ts";
 import { readSnapshot } from "../http/http_snapshot.ts";
 import type { ByteWriter, StoreKey, StoreOptions } from "../store.ts";
 import type { Bucket } from "./bucket.ts";
@@ -82,14 +83,7 @@ export class PendingObjects implements PendingValues {
   async commit(check?: (values: Snapshot) => Promise<void>): Promise<void> {
     const { keys, journal, options } = this.#target;
     options.signal?.throwIfAborted();
-    const missing = keys.filter((key) => !this.#given.has(key));
-    if (missing.length > 0) {
-      throw new TypeError(
-        `Expected a value for each of ${JSON.stringify(keys)}, found none for ${
-          JSON.stringify(missing)
-        }`,
-      );
-    }
+    assertComplete(keys, (key) => this.#given.has(key));
     const uploads = keys.map((key) => this.#given.get(key)!);
     try {
       if (journal) await this.#commitSeveral(uploads, journal, check);
