@@ -281,6 +281,11 @@ const REFUSED: [string, Uint8Array, string][] = [
   ],
   ["five components", changed(BASELINE, SOF0, 9, 5), "frame is damaged"],
   [
+    "no components",
+    changed(BASELINE, SOF0, 3, 8, 9, 0),
+    "frame is damaged",
+  ],
+  [
     "sampling factors of 3 and 2",
     changed(BASELINE, SOF0, 11, 0x31, 14, 0x21),
     "sampling factors of 1 to 4 that divide 3 and 1, found 2 and 1",
