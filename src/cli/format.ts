@@ -2,11 +2,13 @@ import type { Io } from "./command.ts";
 
 const UNITS = ["B", "kB", "MB", "GB", "TB", "PB"];
 
-const { compare } = new Intl.Collator("en", { numeric: true });
+/** Made on first use, since that takes as long as all else that `inspect` does. */
+let collator: Intl.Collator | undefined;
 
 /** Compares names so that `day2` comes before `day10`. */
 export function compareNames(a: string, b: string): number {
-  return compare(a, b) || (a < b ? -1 : Number(a > b));
+  collator ??= new Intl.Collator("en", { numeric: true });
+  return collator.compare(a, b) || (a < b ? -1 : Number(a > b));
 }
 
 /** A number of bytes, such as `1.5 MB`. */

@@ -7,7 +7,7 @@ import {
   UsageError,
   wholeNumber,
 } from "./command.ts";
-import { MODULES } from "./page/assets.ts";
+import { MODULES } from "./page/modules.ts";
 
 /** The options that choose nodes of a group, which may be repeated. */
 export const NODE_OPTIONS: Command["options"] = {

@@ -10,7 +10,7 @@ import {
   type Store,
   type StoreKey,
 } from "../../mod.ts";
-import { MODULES } from "../../src/cli/page/assets.ts";
+import { MODULES } from "../../src/cli/page/modules.ts";
 import { choosePictureAxes, mapChunks } from "../../src/cli/page/chunk_map.ts";
 import { IndexPages } from "../../src/cli/page/index_pages.ts";
 import { encodeJson, V2_GROUP, v2Metadata } from "../support/documents.ts";

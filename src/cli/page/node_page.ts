@@ -13,11 +13,12 @@ import {
   openIn,
   section,
 } from "./array_page.ts";
-import { ASSETS, importMap } from "./assets.ts";
+import { ASSETS } from "./assets.ts";
 import { choosePictureAxes, mapChunks } from "./chunk_map.ts";
 import type { Html } from "./drawings.ts";
 import { describeMultiscales } from "./multiscale_section.ts";
 import { drawTree, type Hierarchy, type TreeNode, urlOf } from "./hierarchy.ts";
+import { importMap } from "./modules.ts";
 
 /** A node that a page is asked for. */
 interface PageRequest {
