@@ -26,11 +26,14 @@ import {
 } from "../metadata/mod.ts";
 import {
   isSameBytes,
+  joinBytes,
   mapConcurrently,
   runConcurrently,
 } from "../runtime/mod.ts";
 import {
   assertExtents,
+  encodeFileRecord,
+  encodeShardIndex,
   FILE_RECORD_SIZE,
   type FileRecord,
   type ShardIndex,
@@ -52,8 +55,7 @@ import {
   write,
   writeNew,
 } from "../stores/mod.ts";
-import { encodeIndexPart, INDEX_SUFFIX } from "./adopted_index.ts";
-import { notesOnGaps } from "./mosaic.ts";
+import { INDEX_SUFFIX } from "./adopted_array.ts";
 
 /** The number of files that are read or adopted at the same time. */
 export const FILES_AT_ONCE = 16;
@@ -131,14 +133,6 @@ export interface AdoptedShard extends FileRecord {
   readonly index: ShardIndex;
 }
 
-/** Arrays of adopted files, with their paths from the path of the adoption. */
-export interface AdoptedArrays {
-  readonly arrays: readonly (AdoptedArray & { readonly path: string })[];
-  /** The attributes of groups by their paths. */
-  readonly groups: NonNullable<ComposedArrays["groups"]>;
-  readonly notes: readonly string[];
-}
-
 /**
  * Makes arrays of files: reads each file once, places the files, puts them together, writes
  * an index beside each file, and then each `zarr.json`. The files are not changed. After a
@@ -157,7 +151,7 @@ export async function adoptFiles<F>(
   format: FileFormat<F>,
   { keys, encoding, place }: FilesToAdopt,
   options: AdoptionOptions,
-): Promise<AdoptedArrays> {
+) {
   const { signal, dryRun = false, onProgress } = options;
   const storeOptions: StoreOptions = signal ? { signal } : {};
   const root = arrayRoot(path);
@@ -189,15 +183,20 @@ export async function adoptFiles<F>(
   const { link = false, overwrite = false } = options;
   const target = { store, link, overwrite, dryRun, options: storeOptions };
   const shaped = arrays.map((array) => shapeArray(target, root, array));
-  const documents = [
-    ...shaped.map(({ path, chunks }) => ({ path, node: chunks.metadata })),
-    ...Array.from(groups, ([path, attributes]) => ({
+  const nodes: [string, object][] = [
+    ...shaped.map(({ path, chunks }): [string, object] => [
       path,
-      node: { zarr_format: 3, node_type: "group", attributes },
-    })),
-  ].map(({ path, node }): NewDocument => ({
+      chunks.metadata,
+    ]),
+    ...Array.from(groups, ([path, attributes]): [string, object] => [
+      path,
+      { zarr_format: 3, node_type: "group", attributes },
+    ]),
+  ];
+  const documents = nodes.map(([path, node]): NewDocument => ({
     key: `${root + path}/zarr.json` as StoreKey,
     bytes: formatZarrJson(node),
+    isGroup: isGroupDocument(node),
   }));
   const existing = await checkDocuments(target, documents);
   const canRecover = "recover" in store && typeof store.recover === "function";
@@ -227,8 +226,21 @@ export async function adoptFiles<F>(
       report,
     })),
     groups,
-    notes: [...placement.notes ?? [], ...notesOnGaps(placed), ...notes],
+    notes: [...placement.notes ?? [], ...notesOnStarts(placed), ...notes],
   };
+}
+
+/** Returns notes on dimensions along which no file has the grid coordinate 0. */
+function notesOnStarts(files: readonly PlacedFile[]): string[] {
+  return files[0]!.coordinates.flatMap((_, dimension) => {
+    const first = files.reduce(
+      (least, { coordinates }) => Math.min(least, coordinates[dimension]!),
+      Infinity,
+    );
+    return first === 0 ? [] : [
+      `The first file along dimension ${dimension} has the grid coordinate ${first}: elements before it have the fill value`,
+    ];
+  });
 }
 
 /** Makes one array of files, as {@linkcode adoptFiles} does. */
@@ -372,7 +384,10 @@ async function addIndex(
     }
   }
   const partKey: StoreKey = `${chunkKey}${INDEX_SUFFIX}`;
-  const part = encodeIndexPart(record, index, layout);
+  const part = joinBytes([
+    encodeFileRecord(record),
+    encodeShardIndex(index, layout),
+  ]);
   if (!overwrite) {
     const found = await readValue(store, partKey, options);
     if (found !== undefined && !isSameBytes(found, part)) {
@@ -388,6 +403,7 @@ async function addIndex(
 interface NewDocument {
   readonly key: StoreKey;
   readonly bytes: Uint8Array;
+  readonly isGroup: boolean;
 }
 
 /**
@@ -402,7 +418,7 @@ async function checkDocuments(
   documents: readonly NewDocument[],
 ): Promise<Set<StoreKey>> {
   const existing = new Set<StoreKey>();
-  for (const { key, bytes } of documents) {
+  for (const { key, bytes, isGroup } of documents) {
     const found = await readDocument(store, key, options);
     if (found === undefined) continue;
     existing.add(key);
@@ -410,7 +426,6 @@ async function checkDocuments(
     if (!isKept && !overwrite) refuse(store, key);
     if (documents.length === 1) continue;
     const place = describeStore(store);
-    const isGroup = isGroupDocument(parseZarrJson(bytes));
     const node = inDocument(key, place, () => parseZarrJson(found));
     if (isGroupDocument(node) === isGroup) continue;
     throw new MetadataError(

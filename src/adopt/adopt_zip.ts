@@ -41,9 +41,9 @@ import {
   adoptedLayout,
   adoptedParts,
   adoptedSharding,
-} from "./adopted_index.ts";
+  mosaicOf,
+} from "./adopted_array.ts";
 import { findFiles } from "./find_files.ts";
-import { mosaicOf } from "./mosaic.ts";
 
 /**
  * Makes an array of zip files that hold arrays, such as those of zarr-python's

@@ -9,7 +9,7 @@ export {
   type Placement,
   stackNames,
 } from "./adopt_files.ts";
-export { checkFileRecord, isAdopted } from "./adopted_index.ts";
+export { checkFileRecord, isAdopted } from "./adopted_array.ts";
 export {
   type AdoptedPyramid,
   adoptLevels,

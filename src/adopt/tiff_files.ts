@@ -22,8 +22,13 @@ import {
   withRows,
 } from "../tiff/mod.ts";
 import type { AdoptedShard, PlacedFile, Placement } from "./adopt_files.ts";
-import { adoptedLayout, adoptedParts } from "./adopted_index.ts";
-import { type Mosaic, type MosaicFile, mosaicOf } from "./mosaic.ts";
+import {
+  adoptedLayout,
+  adoptedParts,
+  type Mosaic,
+  type MosaicFile,
+  mosaicOf,
+} from "./adopted_array.ts";
 
 /** A TIFF at its place in arrays. */
 export type PlacedTiff = TiffFileShards & PlacedFile;

@@ -1,7 +1,7 @@
 import {
   type ArrayChunks,
-  arrayRoot,
   chunksOfGrid,
+  compareChunks,
   openArrayChunks,
   parsedArrayOf,
   shardOf,
@@ -36,7 +36,7 @@ import {
 import { wrongEntries, ZipStore } from "../zip/mod.ts";
 import { FILES_AT_ONCE } from "./adopt_files.ts";
 import { indexOf as zipIndexOf, readZippedArray } from "./adopt_zip.ts";
-import { adoptedSharding, INDEX_SUFFIX } from "./adopted_index.ts";
+import { adoptedSharding, INDEX_SUFFIX } from "./adopted_array.ts";
 import { indexOf, metadataOf } from "./tiff_files.ts";
 
 /**
@@ -243,7 +243,14 @@ async function verifyFiles(
   readAgain: ReadAgain,
 ): Promise<AdoptedVerification> {
   const chunks = await openArrayChunks(store, path, options);
-  const shards = await findShards(store, path, chunks, options);
+  // A store that cannot list is asked for each file.
+  const listed: number[][] = [];
+  if (store.list !== undefined) {
+    for await (const shard of chunks.list(options)) listed.push(shard);
+  }
+  const shards = store.list === undefined
+    ? chunksOfGrid(chunks.gridShape)
+    : listed.sort(compareChunks);
   let files = 0;
   const mismatches: AdoptedMismatch[] = [];
   await runConcurrently(shards, FILES_AT_ONCE, async (shard) => {
@@ -262,38 +269,6 @@ async function verifyFiles(
   return { files, mismatches: mismatches.filter(() => true) };
 }
 
-/** The grid coordinates of all shards that have a file or an index, or of all shards in a store that cannot list. */
-async function findShards(
-  store: Store,
-  path: string,
-  chunks: ArrayChunks,
-  options: StoreOptions,
-): Promise<Iterable<readonly number[]>> {
-  if (store.list === undefined) return chunksOfGrid(chunks.gridShape);
-  const array = parsedArrayOf(chunks);
-  const root: StoreKey = `${arrayRoot(path)}/` as StoreKey;
-  const found = new Map<string, number[]>();
-  for await (const key of store.list(root, options)) {
-    const name = key.slice(root.length);
-    const shard = array.coordinatesOf(
-      name.endsWith(INDEX_SUFFIX) ? name.slice(0, -INDEX_SUFFIX.length) : name,
-    );
-    if (shard !== undefined) found.set(shard.join(), shard);
-  }
-  return [...found.values()].sort((a, b) => {
-    const place = a.findIndex((c, i) => c !== b[i]);
-    return place < 0 ? 0 : a[place]! - b[place]!;
-  });
-}
-
-/** A file that is read again. */
-interface FileToRead {
-  readonly key: StoreKey;
-  readonly chunks: ArrayChunks;
-  /** The contents of the file that the index describes. */
-  readonly contents: number;
-}
-
 /** The array that a file is, in the terms of the array of which it is a shard. */
 interface FileArray {
   readonly shape: readonly number[];
@@ -303,14 +278,10 @@ interface FileArray {
   readonly isSparse: boolean;
   /** The names of the entries of a zip. */
   readonly entries?: ReadonlySet<string>;
-  /** Composes the metadata and the index of a file with the shapes of the array. */
-  compose(): {
-    readonly metadata: Pick<
-      ArrayMetadata,
-      "data_type" | "fill_value" | "codecs"
-    >;
-    readonly index: ShardIndex;
-  };
+  /** Composes the metadata of a file with the shapes of the array. */
+  metadata(): Pick<ArrayMetadata, "data_type" | "fill_value" | "codecs">;
+  /** Makes the index of a file with the shapes of the array. */
+  index(): ShardIndex;
 }
 
 /**
@@ -321,7 +292,9 @@ interface FileArray {
  */
 type ReadAgain = (
   store: Store,
-  file: FileToRead,
+  key: StoreKey,
+  contents: number,
+  chunks: ArrayChunks,
   options: StoreOptions,
 ) => Promise<FileArray>;
 
@@ -338,41 +311,31 @@ async function compareFile(
   options: StoreOptions,
 ): Promise<{ reason?: string | undefined; entries?: FileArray["entries"] }> {
   const key = chunks.key(coordinates);
+  const partKey: StoreKey = `${key}${INDEX_SUFFIX}`;
   const [size, part] = await Promise.all([
     readSize(store, key, options),
-    readValue(store, `${key}${INDEX_SUFFIX}`, options),
+    readValue(store, partKey, options),
   ]);
-  if (size === undefined) {
-    return part === undefined
-      ? {}
-      : { reason: "the file is missing, and its index is there" };
-  }
-  if (part === undefined) return { reason: "the file has no index" };
+  if (size === undefined && part === undefined) return {};
   const { layout } = shardOf(parsedArrayOf(chunks));
   const length = FILE_RECORD_SIZE + shardIndexSize(layout);
-  if (part.length !== length) {
-    return {
-      reason:
-        `the index has ${part.length} bytes, where the array has indexes of ${length}`,
-    };
-  }
-  const record = decodeFileRecord(part.subarray(0, FILE_RECORD_SIZE));
-  if (record === undefined) {
-    return { reason: "the index has no record of its file" };
+  const record = part && decodeFileRecord(part.subarray(0, FILE_RECORD_SIZE));
+  if (size === undefined || part?.length !== length || record === undefined) {
+    const reason = size === undefined
+      ? "the file is missing, and its index is there"
+      : part === undefined
+      ? "the file has no index"
+      : `the index has ${part.length} bytes, expected ${length} with a record of its file`;
+    return { reason };
   }
   try {
     assertFileSize(record, key, size);
-    const index = decodeShardIndex(
-      part.subarray(FILE_RECORD_SIZE),
-      layout,
-      `${key}${INDEX_SUFFIX}`,
-    );
+    const stored = part.subarray(FILE_RECORD_SIZE);
+    const index = decodeShardIndex(stored, layout, partKey);
     const { contents } = record;
-    const file = await readAgain(store, { key, chunks, contents }, options);
-    return {
-      reason: difference(file, chunks, coordinates, index),
-      entries: file.entries,
-    };
+    const file = await readAgain(store, key, contents, chunks, options);
+    const reason = difference(file, chunks, coordinates, index);
+    return { reason, entries: file.entries };
   } catch (error) {
     const isAboutFile = error instanceof RangeError ||
       error instanceof DamageError || error instanceof MetadataError;
@@ -383,7 +346,7 @@ async function compareFile(
 
 /** Says in what a file differs first from a shard of an array. */
 function difference(
-  { shape, chunkShape, isSparse, compose }: FileArray,
+  file: FileArray,
   { metadata: array, chunkShape: shardShape, innerChunkShape }: ArrayChunks,
   coordinates: readonly number[],
   index: ShardIndex,
@@ -397,18 +360,16 @@ function difference(
       : `the file has the ${what} ${describe(found)}, where the array has ${
         describe(expected)
       }`;
-  const shapes = differs("shape", shape, expected) ??
-    differs("shape of inner chunks", chunkShape, innerChunkShape);
+  const shapes = differs("shape", file.shape, expected) ??
+    differs("shape of inner chunks", file.chunkShape, innerChunkShape);
   if (shapes !== undefined) return shapes;
-  const { metadata, index: made } = compose();
+  const metadata = file.metadata();
   return differs("data type", metadata.data_type, array.data_type) ??
-    (isSparse
+    (file.isSparse
       ? differs("fill value", metadata.fill_value, array.fill_value)
       : undefined) ??
-    // Codecs may have long tables.
-    (differs("codecs", metadata.codecs, array.codecs) &&
-      "the file has other codecs than the array") ??
-    differentExtent(index, made);
+    differs("codecs", metadata.codecs, array.codecs) ??
+    differentExtent(index, file.index());
 }
 
 /** Says where two indexes differ first. */
@@ -430,7 +391,9 @@ function differentExtent(
 /** Reads a TIFF with the dimensions and the rows that `adoptTiffs` gave it. */
 async function readTiffAgain(
   store: Store,
-  { key, contents, chunks }: FileToRead,
+  key: StoreKey,
+  contents: number,
+  chunks: ArrayChunks,
   options: StoreOptions,
 ): Promise<FileArray> {
   const selection = decodeSelection(contents);
@@ -443,56 +406,45 @@ async function readTiffAgain(
     shape: shard.shape,
     chunkShape: shard.tileShape,
     isSparse: shard.tiles.includes(undefined),
-    compose: () => ({
-      metadata: metadataOf(shard, mosaic, keyEncoding, {}),
-      index: indexOf(shard, chunksPerShard),
-    }),
+    metadata: () => metadataOf(shard, mosaic, keyEncoding, {}),
+    index: () => indexOf(shard, chunksPerShard),
   };
 }
 
 /** Gives a shard the dimensions and the rows that `adoptTiffs` gave it. */
-function fitted(
-  shard: TiffShard,
-  { metadata, chunkShape, innerChunkShape }: ArrayChunks,
-): TiffShard {
+function fitted(shard: TiffShard, chunks: ArrayChunks): TiffShard {
+  const { chunkShape, innerChunkShape } = chunks;
   const count = chunkShape.length - shard.shape.length;
   const placed = stacked(shard, Math.max(count, 0));
   const y = placed.dimensionNames.indexOf("y");
   // No codec of a TIFF is `transpose`, which puts bands before rows.
+  const { inner } = shardOf(parsedArrayOf(chunks));
   const areBandsFirst = placed.dimensionNames.at(-1) === "band" &&
-    innerCodecsOf(metadata)[0]?.name === "transpose";
+    inner.codecs[0]?.name === "transpose";
   const rows = innerChunkShape?.[areBandsFirst ? y + 1 : y] ?? 0;
   const fitted = withRows(placed, rows) ?? placed;
   return areBandsFirst ? bandsFirst(fitted) ?? fitted : fitted;
 }
 
-/** The codecs of inner chunks. */
-function innerCodecsOf(
-  { codecs: [sharding] }: ArrayMetadata,
-): readonly { readonly name?: string }[] {
-  const { codecs } = Object(Object(sharding).configuration);
-  return Array.isArray(codecs) ? codecs : [];
-}
-
 /** Reads the array in a zip. */
 async function readZipAgain(
   store: Store,
-  { key, contents, chunks }: FileToRead,
+  key: StoreKey,
+  contents: number,
+  chunks: ArrayChunks,
   options: StoreOptions,
 ): Promise<FileArray> {
   const zip = await readZippedArray(store, key, contents, options);
   const { metadata, chunkShape, extents } = zip;
+  const codecs: ArrayMetadata["codecs"] = [
+    adoptedSharding(chunkShape, metadata.codecs),
+  ];
   return {
     shape: metadata.shape,
     chunkShape,
     isSparse: true,
     entries: new Set(extents.map(({ name }) => name)),
-    compose: () => ({
-      metadata: {
-        ...metadata,
-        codecs: [adoptedSharding(chunkShape, metadata.codecs)],
-      },
-      index: zipIndexOf(zip, shardOf(parsedArrayOf(chunks)).layout),
-    }),
+    metadata: () => ({ ...metadata, codecs }),
+    index: () => zipIndexOf(zip, shardOf(parsedArrayOf(chunks)).layout),
   };
 }

@@ -59,7 +59,7 @@ export async function readDirectories(
   read: ReadShardRange,
   size: number | undefined,
 ): Promise<TiffDirectories> {
-  const reader = new DirectoryReader(new RangeReader(read, size));
+  const reader = new DirectoryReader(read, size);
   const directories = await reader.read();
   const { isLittleEndian, isBig, damage } = reader;
   return { isLittleEndian, isBig, directories, damage };
@@ -88,8 +88,8 @@ class DirectoryReader {
   readonly #listed: ListedDirectory[] = [];
   #valueBytes = 0;
 
-  constructor(file: RangeReader) {
-    this.#file = file;
+  constructor(read: ReadShardRange, size: number | undefined) {
+    this.#file = new RangeReader(read, size);
   }
 
   /** Reads the header, all directories, and then the values of all of them together. */
@@ -135,11 +135,9 @@ class DirectoryReader {
       const found = Array.from(
         bytes.subarray(0, 4),
         (byte) => byte.toString(16).padStart(2, "0"),
-      );
+      ).join(" ");
       throw new TiffError(
-        `starts with the bytes ${
-          found.join(" ")
-        }, where a TIFF starts with 49 49 2a 00 or 4d 4d 00 2a, and a BigTIFF with 2b in place of 2a`,
+        `starts with the bytes ${found}, where a TIFF starts with 49 49 2a 00 or 4d 4d 00 2a, and a BigTIFF with 2b in place of 2a`,
       );
     }
     if (version === CLASSIC) return view.getUint32(4, this.isLittleEndian);
@@ -255,8 +253,15 @@ class DirectoryReader {
     if (parents.length === 0) return;
     await this.#file.load();
     for (const { parent, entry } of parents) {
-      const offsets = Array.from(this.#decode(entry), offsetOfDirectory);
-      for (const offset of offsets) {
+      for (const offset of Array.from(this.#decode(entry))) {
+        // Types other than unsigned integers have other values, too.
+        if (!Number.isSafeInteger(offset) || offset < 0) {
+          throw new TiffError(
+            `has ${
+              describe(offset)
+            } for the tag 330, expected the offset of a directory`,
+          );
+        }
         if (offset !== 0) await this.#list(offset, parent);
       }
     }
@@ -280,16 +285,6 @@ class DirectoryReader {
       ? decodeLong8(view, at, this.isLittleEndian)
       : view.getUint32(at, this.isLittleEndian);
   }
-}
-
-/** Returns the value of a tag as the offset of a directory. Types other than unsigned integers have other values, too. */
-function offsetOfDirectory(value: number): number {
-  if (Number.isSafeInteger(value) && value >= 0) return value;
-  throw new TiffError(
-    `has ${describe(value)} for the tag ${
-      numberOfTag("subDirectories")
-    }, expected the offset of a directory`,
-  );
 }
 
 /** The number of bytes that are read first, and with the first directory that is not among them. */
@@ -331,17 +326,19 @@ class RangeReader {
 
   /** Reads the start of the file, which is at most {@linkcode FIRST_READ} bytes. */
   async readFirst(): Promise<Uint8Array> {
-    const start = { offset: 0, length: FIRST_READ };
-    await this.load([start]);
-    return this.find(this.#clamp(start)) ?? new Uint8Array();
+    await this.load([{ offset: 0, length: FIRST_READ }]);
+    return this.#pieces[0]?.bytes ?? new Uint8Array();
   }
 
   /** Returns bytes that were read before; `undefined` if some of them were not. */
-  find(extent: Extent): Uint8Array<ArrayBuffer> | undefined {
-    const piece = this.#pieceOf(extent);
-    if (piece === undefined) return undefined;
-    const start = extent.offset - piece.offset;
-    return piece.bytes.subarray(start, start + extent.length);
+  find({ offset, length }: Extent): Uint8Array<ArrayBuffer> | undefined {
+    const covers = (piece: Piece | undefined) =>
+      piece !== undefined && piece.offset <= offset &&
+      offset + length <= piece.offset + piece.bytes.length;
+    const nearest = this.#pieces[this.#countUpTo(offset) - 1];
+    const piece = covers(nearest) ? nearest : this.#pieces.find(covers);
+    const start = offset - (piece?.offset ?? 0);
+    return piece?.bytes.subarray(start, start + length);
   }
 
   /** Announces a range that is needed later, so that it is read with the next one. */
@@ -353,8 +350,11 @@ class RangeReader {
   async load(extents: readonly Extent[] = []): Promise<void> {
     const all = [...extents, ...this.#announced];
     this.#announced = [];
-    const missing = all.map((extent) => this.#clamp(extent))
-      .filter((extent) => extent.length > 0 && !this.#pieceOf(extent));
+    const missing = all.flatMap(({ offset, length }) => {
+      const left = Math.min(length, this.#end - offset);
+      const extent = { offset, length: left };
+      return left <= 0 || this.find(extent) ? [] : [extent];
+    });
     await Promise.all(merged(missing).map((extent) => this.#request(extent)));
   }
 
@@ -364,7 +364,7 @@ class RangeReader {
    * @param least The number of bytes that are needed.
    */
   async loadDirectory(offset: number, least: number): Promise<void> {
-    if (this.#pieceOf(this.#clamp({ offset, length: least }))) return;
+    if (this.find({ offset, length: least })) return;
     const distance = offset - this.#endOfDirectory;
     const between = this.#announced
       .reduce((sum, { length }) => sum + length, 0);
@@ -387,18 +387,11 @@ class RangeReader {
   async #request({ offset, length }: Extent): Promise<void> {
     const bytes = await this.#read({ offset, length });
     if (bytes === undefined) throw new MissingFileError();
-    const end = offset + bytes.length;
-    if (bytes.length < length) this.#end = Math.min(this.#end, end);
+    if (bytes.length < length) {
+      this.#end = Math.min(this.#end, offset + bytes.length);
+    }
     const piece = { offset, bytes: bytes as Uint8Array<ArrayBuffer> };
     this.#pieces.splice(this.#countUpTo(offset), 0, piece);
-  }
-
-  #pieceOf({ offset, length }: Extent): Piece | undefined {
-    const covers = (piece: Piece | undefined) =>
-      piece !== undefined && piece.offset <= offset &&
-      offset + length <= piece.offset + piece.bytes.length;
-    const nearest = this.#pieces[this.#countUpTo(offset) - 1];
-    return covers(nearest) ? nearest : this.#pieces.find(covers);
   }
 
   /** The number of pieces that start at an offset or before. */
@@ -410,13 +403,6 @@ class RangeReader {
       else high = middle;
     }
     return low;
-  }
-
-  #clamp({ offset, length }: Extent): Extent {
-    return {
-      offset,
-      length: Math.max(0, Math.min(length, this.#end - offset)),
-    };
   }
 }
 

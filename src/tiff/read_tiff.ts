@@ -43,19 +43,15 @@ export interface TiffPicture {
   readonly pages: readonly TiffPage[];
 }
 
-/** The elements of a page, or of one of its overviews. */
-export interface TiffFileLevel {
-  readonly shard: TiffShard;
-  /** The number of its selection, for the record of the file. */
-  readonly contents: number;
-}
-
 /** A file whose directories were read. */
 export interface TiffFileShards {
   /** The length of the file in bytes. */
   readonly size: number;
-  /** The elements of each level that is adopted, the largest first. */
-  readonly levels: readonly TiffFileLevel[];
+  /** The elements of each level that is adopted, the largest first, with the number of its selection for the record of the file. */
+  readonly levels: readonly {
+    readonly shard: TiffShard;
+    readonly contents: number;
+  }[];
   /** The note on overviews that are left out, with the reason. */
   readonly notes: readonly string[];
   /** Notes on pages that are left out, since they are damaged. */
@@ -92,7 +88,7 @@ export async function readTiff(
     (range) => readRange(store, key, range, options),
     { key, size },
   );
-  const { page, overview } = selection;
+  const { page, overview = 0 } = selection;
   const isSeries = page === undefined &&
     (selection.series !== undefined || isPyramid);
   let series: Awaited<ReturnType<typeof readSeries>>;
@@ -109,20 +105,21 @@ export async function readTiff(
   }
   const damages: string[] = [];
   if (series === undefined && page === undefined) {
-    const damaged = selected.filter(({ isDamaged }) => isDamaged);
-    if (damaged.length > 0 && !selected[0]!.isDamaged) {
+    const whole = selected.filter(({ isDamaged }) => !isDamaged);
+    if (whole.length < selected.length && !selected[0]!.isDamaged) {
+      const damaged = selected.filter(({ isDamaged }) => isDamaged);
+      const numbers = damaged.map((page) => pages.indexOf(page)).join(", ");
       damages.push(
-        `${name} is adopted without its damaged pages ${
-          damaged.map((page) => pages.indexOf(page)).join(", ")
-        }: ${damaged[0]!.problem}`,
+        `${name} is adopted without its damaged pages ${numbers}: ${
+          damaged[0]!.problem
+        }`,
       );
-      selected = selected.filter(({ isDamaged }) => !isDamaged);
+      selected = whole;
     }
     if (damage !== undefined) {
+      const { message } = damage.cause as Error;
       damages.push(
-        `${name} is adopted without its pages after the first ${pages.length}: ${
-          (damage.cause as Error).message
-        }`,
+        `${name} is adopted without its pages after the first ${pages.length}: ${message}`,
       );
     }
   }
@@ -131,23 +128,26 @@ export async function readTiff(
     (least, page) => Math.min(least, ofPages(page).length),
     MOST_OVERVIEWS,
   );
-  const numbers = isPyramid
-    ? Array.from({ length: overviews + 1 }, (_, i) => i)
-    : [overview ?? 0];
-  const levels: TiffFileLevel[] = [];
+  const last = isPyramid ? overviews : overview;
+  const levels: { shard: TiffShard; contents: number }[] = [];
   const notes: string[] = [];
-  for (const [i, number] of numbers.entries()) {
+  for (let number = isPyramid ? 0 : overview; number <= last; number++) {
     try {
-      const shown = selected.map((page) =>
-        number === 0 ? page : ofPages(page)[number - 1] ??
-          noOverview(name, number, pages.indexOf(page), ofPages(page).length)
-      );
+      const shown = selected.map((page) => {
+        const all = [page, ...ofPages(page)];
+        if (number < all.length) return all[number]!;
+        throw new RangeError(
+          `${name} has no overview ${number} of page ${
+            pages.indexOf(page)
+          }, since it has ${all.length - 1}`,
+        );
+      });
       const shard = series === undefined
         ? shardOf(shown, name, key)
         : seriesShardOf(shown, series.series, name, key);
       assertTiles(shard, name, key, size);
       await assertJpeg(store, key, shard, options);
-      if (i > 0) assertLike(levels[0]!.shard, shard, number, name);
+      if (levels.length > 0) assertLike(levels[0]!.shard, shard, number, name);
       levels.push({
         shard: withFillValue(shard, fillValue, name),
         contents: encodeSelection({
@@ -158,8 +158,8 @@ export async function readTiff(
       });
     } catch (error) {
       // The page itself is worth having without its smallest versions.
-      if (i === 0 || !(error instanceof RangeError)) throw error;
-      notes.push(leftOut(i, error));
+      if (levels.length === 0 || !(error instanceof RangeError)) throw error;
+      notes.push(leftOut(number, error));
       break;
     }
   }
@@ -175,17 +175,6 @@ export async function readTiff(
   };
 }
 
-function noOverview(
-  name: string,
-  overview: number,
-  page: number,
-  count: number,
-): never {
-  throw new RangeError(
-    `${name} has no overview ${overview} of page ${page}, since it has ${count}`,
-  );
-}
-
 /** A note about the levels of a pyramid that are left out. */
 export function leftOut(level: number, { message }: RangeError): string {
   return `The levels from ${level} on are left out: ${message}`;
@@ -198,16 +187,12 @@ function assertLike(
   number: number,
   name: string,
 ): void {
-  const [expected, found] = [page, overview].map((
-    { dimensionNames, dataType },
-  ) =>
-    `the dimensions ${describe(dimensionNames)} and the data type ${
-      describe(dataType)
-    }`
+  const [expected, found] = [page, overview].map((shard) =>
+    describe([...shard.dimensionNames, shard.dataType])
   );
   if (expected === found) return;
   throw new RangeError(
-    `${name} has an overview ${number} with ${found}, where the page itself has ${expected}`,
+    `${name} has an overview ${number} with the dimensions and data type ${found}, where the page itself has ${expected}`,
   );
 }
 
@@ -223,12 +208,11 @@ function assertTiles(
     0,
   );
   if (end <= size) return;
+  const advice = dimensionNames[0] === "page"
+    ? ', or choose a page that it has, by the option "page"'
+    : "";
   throw new DamageError(
-    `${name} is ${size} bytes long, where its tiles end at ${end}: it is truncated, so get it again${
-      dimensionNames[0] === "page"
-        ? ', or choose a page that it has, by the option "page"'
-        : ""
-    }`,
+    `${name} is ${size} bytes long, where its tiles end at ${end}: it is truncated, so get it again${advice}`,
     { key },
   );
 }
@@ -317,13 +301,6 @@ function picturesOf(pages: readonly TiffPage[]): TiffPage[] {
   return pictures.length > 0 || pages.length > 1 ? pictures : [...pages];
 }
 
-/** Pictures of one shape that follow each other in the chain of pages. */
-interface PictureRun {
-  readonly pictures: TiffPage[];
-  /** The overviews up to the next picture, by their shapes. */
-  readonly overviews: Map<string, TiffPage[]>;
-}
-
 /**
  * Returns a function that gives the smaller versions of a page, the largest first: those among
  * its sub-directories, and those that follow it in the chain. Several pictures one after
@@ -332,42 +309,39 @@ interface PictureRun {
 function overviewsOf(
   pages: readonly TiffPage[],
 ): (page: TiffPage) => TiffPage[] {
-  const found = new Map<TiffPage, TiffPage[]>();
-  const runs: PictureRun[] = [];
+  const found = new Map(pages.map((page) => [page, [] as TiffPage[]]));
+  // Pictures of one shape that follow each other, and the overviews up to the next picture.
+  const runs: { pictures: TiffPage[]; overviews: TiffPage[] }[] = [];
   for (const [i, page] of pages.entries()) {
     const { kind, parent, shape } = page;
     const run = runs.at(-1);
     if (parent !== undefined) {
-      if (kind !== "mask") pushTo(found, pages[parent]!, page);
-    } else if (kind === "overview") {
-      if (run) pushTo(run.overviews, `${shape}`, page);
-    } else if (kind === "image") {
+      if (kind !== "mask") found.get(pages[parent]!)!.push(page);
+    } else if (kind === "overview") run?.overviews.push(page);
+    else if (kind === "image") {
       const last = run?.pictures.at(-1);
-      const isNext = last !== undefined && run!.overviews.size === 0 &&
-        pages[i - 1] === last && isSameList(last.shape, shape);
+      const isNext = last !== undefined && pages[i - 1] === last &&
+        isSameList(last.shape, shape);
       if (isNext) run!.pictures.push(page);
-      else runs.push({ pictures: [page], overviews: new Map() });
+      else runs.push({ pictures: [page], overviews: [] });
     }
   }
   for (const { pictures, overviews } of runs) {
+    const bySize = new Map<string, TiffPage[]>();
+    for (const page of overviews) {
+      const size = bySize.get(`${page.shape}`) ?? [];
+      bySize.set(`${page.shape}`, size);
+      size.push(page);
+    }
     const count = pictures.length;
-    for (const size of overviews.values()) {
+    for (const size of bySize.values()) {
       if (count > 1 && size.length !== count) continue;
-      size.forEach((page, i) => pushTo(found, pictures[i % count]!, page));
+      size.forEach((page, i) => found.get(pictures[i % count]!)!.push(page));
     }
   }
-  return (page) =>
-    (found.get(page) ?? []).toSorted((a, b) => areaOf(b) - areaOf(a));
-}
-
-function pushTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [value]);
-  else list.push(value);
-}
-
-function areaOf({ shape }: TiffPage): number {
-  return shape.reduce((product, length) => product * length, 1);
+  const areaOf = ({ shape }: TiffPage) =>
+    shape.reduce((product, length) => product * length, 1);
+  return (page) => found.get(page)!.toSorted((a, b) => areaOf(b) - areaOf(a));
 }
 
 /** The number of bytes of a tile that are read, in which the header usually ends. */
@@ -390,36 +364,8 @@ async function assertJpeg(
   const jpeg = codecs.find(({ name }) => name === "imagecodecs_jpeg");
   if (jpeg === undefined) return;
   const { tables } = jpeg.configuration ?? {};
-  if (typeof tables === "string") assertTables(tables, key);
-  const tile = tiles.find((tile) => tile !== undefined);
-  if (tile === undefined) return;
-  const length = Math.min(tile.length, HEAD);
-  const range = { offset: tile.offset, length };
-  const head = await readRange(store, key, range, options);
-  // Bands before rows are moved behind columns by `transpose`.
-  const order = codecs[0]!.name === "transpose"
-    ? codecs[0]!.configuration!.order as readonly number[]
-    : dimensionNames.map((_, i) => i);
-  const encoded = order.map((axis) => ({
-    name: dimensionNames[axis],
-    length: tileShape[axis]!,
-  }));
-  const [height, width, bands = 1] = encoded
-    .slice(encoded.findIndex(({ name }) => name === "y"))
-    .map(({ length }) => length);
-  const problem = problemOf(head ?? new Uint8Array(), [height, width, bands]);
-  if (problem === undefined) return;
-  throw new RangeError(
-    `File ${
-      describe(key)
-    } cannot be part of an array: its tiles are JPEG that cannot be decoded: ${problem}; ${CONVERT}`,
-  );
-}
-
-function assertTables(tables: string, key: StoreKey): void {
-  const bytes = decodeBase64(tables);
   try {
-    readJpegTables(bytes);
+    if (typeof tables === "string") readJpegTables(decodeBase64(tables));
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     throw new DamageError(
@@ -427,28 +373,32 @@ function assertTables(tables: string, key: StoreKey): void {
       { key },
     );
   }
-}
-
-/**
- * Says why a tile is not decoded; `undefined` if it is, or its header is not in the bytes.
- * Damage of a tile is found by reading it.
- */
-function problemOf(
-  head: Uint8Array,
-  [height, width, bands]: readonly [
-    number | undefined,
-    number | undefined,
-    number,
-  ],
-): string | undefined {
-  const header = findJpegHeader(head);
-  if (header === undefined) return undefined;
-  const { refusal, shape } = header;
-  if (refusal !== undefined) return refusal;
-  const [, columns, samples] = shape;
-  return columns <= width! && samples === bands
-    ? undefined
-    : `Expected a height of ${height}, a width of ${width} and ${bands} samples, found ${
-      describe(shape)
-    }`;
+  const tile = tiles.find((tile) => tile !== undefined);
+  if (tile === undefined) return;
+  const length = Math.min(tile.length, HEAD);
+  const range = { offset: tile.offset, length };
+  const head = await readRange(store, key, range, options);
+  // Damage of a tile, and a header that is not in these bytes, are found by reading the tile.
+  const header = findJpegHeader(head ?? new Uint8Array());
+  if (header === undefined) return;
+  const lengthOf = (name: string) => {
+    const axis = dimensionNames.indexOf(name);
+    return axis < 0 ? 1 : tileShape[axis]!;
+  };
+  // A series has the bands of a pixel as channels.
+  const [width, bands] = [lengthOf("x"), lengthOf("band") * lengthOf("c")];
+  const [, columns, samples] = header.shape;
+  const isFitting = columns <= width && samples === bands;
+  const problem = header.refusal ??
+    (isFitting
+      ? undefined
+      : `Expected a width of ${width} and ${bands} samples, found ${
+        describe(header.shape)
+      }`);
+  if (problem === undefined) return;
+  throw new RangeError(
+    `File ${
+      describe(key)
+    } cannot be part of an array: its tiles are JPEG that cannot be decoded: ${problem}; ${CONVERT}`,
+  );
 }

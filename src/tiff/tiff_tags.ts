@@ -68,24 +68,15 @@ export const PLACE_TAGS = [
   "geoDoubleParams",
 ] as const;
 
-/** The tags that are written and never read. */
-const UNREAD: readonly TagName[] = [
-  "xResolution",
-  "yResolution",
-  "resolutionUnit",
-  "extraSamples",
-];
-
 const NAMES: ReadonlyMap<number, TagName> = /* @__PURE__ */ new Map(
   /* @__PURE__ */ Object.entries(TAGS).map(([name, [tag]]) =>
     [tag, name as TagName] as const
   ),
 );
 
-/** The name of a tag that is read; `undefined` for others. */
+/** The name of a tag; `undefined` for others. */
 export function nameOfTag(tag: number): TagName | undefined {
-  const name = NAMES.get(tag);
-  return name === undefined || UNREAD.includes(name) ? undefined : name;
+  return NAMES.get(tag);
 }
 
 /** The number of a tag. */

@@ -18,7 +18,7 @@ import {
   type AdoptedShard,
   type FileFormat,
 } from "../../src/adopt/adopt_files.ts";
-import { adoptedLayout, adoptedParts } from "../../src/adopt/adopted_index.ts";
+import { adoptedLayout, adoptedParts } from "../../src/adopt/adopted_array.ts";
 import { type AdoptionOptions, adoptTiffs, verifyAdopted } from "../../tiff.ts";
 import { withZarrParts } from "../../zarrita.ts";
 import { serve, storeHandler } from "../stores/loopback.ts";

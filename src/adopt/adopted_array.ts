@@ -1,0 +1,169 @@
+import { describe } from "../errors/mod.ts";
+import type { ArrayMetadata, NamedConfiguration } from "../metadata/mod.ts";
+import {
+  assertFileSize,
+  decodeFileRecord,
+  FILE_RECORD_SIZE,
+  shardIndexSize,
+  type ShardLayout,
+} from "../shards/mod.ts";
+import type { Part } from "../splitter/mod.ts";
+import {
+  readRange,
+  readSize,
+  type Store,
+  type StoreKey,
+  type StoreOptions,
+} from "../stores/mod.ts";
+
+/** The suffix that makes the key of an index of the key of its file. */
+export const INDEX_SUFFIX = ".index";
+
+/** The layout of the index of an adopted file. */
+export function adoptedLayout(chunksPerShard: readonly number[]): ShardLayout {
+  return {
+    chunksPerShard,
+    indexLocation: "end",
+    indexEndian: "little",
+    indexHasChecksum: true,
+  };
+}
+
+/** The codec of adopted shards. */
+export function adoptedSharding(
+  chunkShape: readonly number[],
+  codecs: ArrayMetadata["codecs"],
+): NamedConfiguration {
+  return {
+    name: "sharding_indexed",
+    configuration: {
+      chunk_shape: [...chunkShape],
+      codecs,
+      index_codecs: [
+        { name: "bytes", configuration: { endian: "little" } },
+        { name: "crc32c" },
+      ],
+      index_location: "end",
+    },
+  };
+}
+
+/** The parts of an adopted shard: the file as it is, and its index beside it. */
+export function adoptedParts(layout: ShardLayout): Part[] {
+  const size = FILE_RECORD_SIZE + shardIndexSize(layout);
+  return [{ keySuffix: "" }, { keySuffix: INDEX_SUFFIX, size }];
+}
+
+/** Whether the parts of an array are those of adopted files, as `adoptedParts` makes them. */
+export function isAdopted(
+  parts: readonly Part[],
+  layout: ShardLayout,
+): boolean {
+  const expected = adoptedParts(layout);
+  return layout.indexLocation === "end" && parts.length === 2 &&
+    parts.every(({ keySuffix, size }, i) =>
+      keySuffix === expected[i]!.keySuffix && size === expected[i]!.size
+    );
+}
+
+/**
+ * Compares the length of an adopted file with the record in its index.
+ *
+ * @returns Whether there is a record; `undefined` if the file or its index is missing.
+ * @throws {DamageError} If the lengths differ.
+ */
+export async function checkFileRecord(
+  { store, key }: { readonly store: Store; readonly key: StoreKey },
+  options: StoreOptions,
+): Promise<boolean | undefined> {
+  const head = { offset: 0, length: FILE_RECORD_SIZE };
+  const [size, bytes] = await Promise.all([
+    readSize(store, key, options),
+    readRange(store, `${key}${INDEX_SUFFIX}`, head, options),
+  ]);
+  if (size === undefined || bytes?.length !== FILE_RECORD_SIZE) {
+    return undefined;
+  }
+  const record = decodeFileRecord(bytes);
+  if (record !== undefined) assertFileSize(record, key, size);
+  return record !== undefined;
+}
+
+/** A file at its place in the grid. */
+export interface MosaicFile {
+  /** The name of the file in messages, such as `File "/c/0/1.tiff"`. */
+  readonly name: string;
+  readonly coordinates: readonly number[];
+  /** The shape of the array in the file. */
+  readonly shape: readonly number[];
+}
+
+/** The shapes of an array of files. */
+export interface Mosaic {
+  readonly shape: readonly number[];
+  readonly shardShape: readonly number[];
+  readonly chunksPerShard: readonly number[];
+}
+
+/**
+ * Finds the shape of the array that files make. Files have the same length along a
+ * dimension, except those at its end, which may be shorter.
+ *
+ * @param files At least one file, all of the rank of `chunkShape`.
+ * @param chunkShape The shape of inner chunks.
+ * @param pieces What inner chunks are in the files, for messages, such as `tiles`.
+ * @throws {RangeError} If the files do not fit together.
+ */
+export function mosaicOf(
+  files: readonly MosaicFile[],
+  chunkShape: readonly number[],
+  pieces: string,
+): Mosaic {
+  const lengths = chunkShape.map((chunk, dimension) =>
+    lengthsOf(files, dimension, chunk, pieces)
+  );
+  return {
+    shape: lengths.map(({ array }) => array),
+    shardShape: lengths.map(({ shard }) => shard),
+    chunksPerShard: lengths.map(({ shard }, i) => shard / chunkShape[i]!),
+  };
+}
+
+/** The lengths of the array and of a shard along a dimension. */
+function lengthsOf(
+  files: readonly MosaicFile[],
+  dimension: number,
+  chunk: number,
+  pieces: string,
+): { array: number; shard: number } {
+  const lengthOf = ({ shape }: MosaicFile) => shape[dimension]!;
+  const placeOf = ({ coordinates }: MosaicFile) => coordinates[dimension]!;
+  const last = files.reduce((most, file) => Math.max(most, placeOf(file)), 0);
+  const edge = files.find((file) => placeOf(file) === last)!;
+  const inner = files.find((file) => placeOf(file) < last);
+  const firstLike = (file: MosaicFile) => placeOf(file) < last ? inner! : edge;
+  const isLonger = inner !== undefined && lengthOf(edge) > lengthOf(inner);
+  const misfit = isLonger
+    ? edge
+    : files.find((file) => lengthOf(file) !== lengthOf(firstLike(file)));
+  if (misfit !== undefined) {
+    const [one, other] = [isLonger ? inner : firstLike(misfit), misfit]
+      .map((file) =>
+        `${file.name} at ${describe(file.coordinates)} has ${lengthOf(file)}`
+      );
+    throw new RangeError(
+      `${one} elements along dimension ${dimension}, and ${other}: files of one array have the same length, except those at its end, which may be shorter`,
+    );
+  }
+  const length = lengthOf(inner ?? edge);
+  if (inner !== undefined && (length === 0 || length % chunk !== 0)) {
+    throw new RangeError(
+      `${inner.name} has ${length} elements along dimension ${dimension}, which its ${pieces} of ${chunk} do not divide, and other files follow it there: Zarr has no padding between shards; convert the files to ${pieces} that divide them, or adopt each as an array of its own`,
+    );
+  }
+  const count = Math.max(1, Math.ceil(length / chunk));
+  return {
+    array: last * length + lengthOf(edge),
+    shard: count * chunk,
+  };
+}
