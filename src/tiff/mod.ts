@@ -8,9 +8,9 @@ export {
   geoPlaceOf,
   geoPlaceOfFiles,
   joinAttributes,
+  pyramidAttributes,
 } from "./geo_attributes.ts";
 export { greatestDivisor, MOST_TILES } from "./page_tiles.ts";
-export { pyramidAttributes } from "./pyramid_attributes.ts";
 export {
   decodeSelection,
   leftOut,

@@ -8,7 +8,7 @@
 import { describe, describeAll } from "../errors/mod.ts";
 import { LENGTHS, TIMES } from "./ome_xml.ts";
 import { elementOf, listOf, parseXml, type XmlElement } from "./xml_element.ts";
-import type { PyramidChannel } from "./pyramid_attributes.ts";
+import type { PyramidChannel } from "./geo_attributes.ts";
 import type { TiffAxis, TiffPage } from "./tiff_page.ts";
 
 /** The dimensions that pages are numbered along. */

@@ -1,8 +1,7 @@
 import { describe } from "../errors/mod.ts";
 import { coordinatesInShard } from "../shards/mod.ts";
-import type { TiffArray } from "./tiff_array.ts";
+import type { Picture, TiffArray } from "./tiff_array.ts";
 import type { TiffDataType } from "./tiff_codecs.ts";
-import type { Picture } from "./page_fields.ts";
 import type { OmeImage } from "./tiff_options.ts";
 import { type Attributes, element } from "./xml_element.ts";
 

@@ -13,6 +13,7 @@ import {
   PageProblem,
   type TiffPage,
 } from "./tiff_page.ts";
+import { refuseFirst } from "./tiff_options.ts";
 import type { PageTags } from "./tiff_tags.ts";
 
 /** A data type that TIFF has. */
@@ -150,7 +151,7 @@ const ADVICE: Readonly<Record<string, string>> = {
 export function tileEncoding(
   codecs: readonly unknown[],
   { kind, bits }: TiffDataType,
-  place: { readonly xAxis: number; readonly rank: number },
+  { xAxis, rank }: { readonly xAxis: number; readonly rank: number },
 ): TileEncoding {
   const parsed = codecs.map((codec) => parseExtension(codec, "codec"));
   const bytes = parsed.findIndex(({ name }) => name === "bytes");
@@ -160,60 +161,56 @@ export function tileEncoding(
     .filter((codec) => codec !== undefined);
   const unknown = parsed.find((codec, i) => codec !== expected[i]);
   if (unknown !== undefined || bytes < 0) {
+    const [predictors, compressors] = [Object.keys(PREDICTORS), CODES.keys()]
+      .map(describeAll);
+    const advice = unknown === undefined
+      ? ""
+      : `: TIFF has no ${describe(unknown.name)} there${
+        ADVICE[unknown.name] ?? ""
+      }`;
     throw new RangeError(
-      `Expected inner chunks with the codec "bytes", maybe one of ${
-        describeAll(Object.keys(PREDICTORS))
-      } before it, and maybe one of ${
-        describeAll([...CODES.keys()])
-      } after it, found ${describe(parsed.map(({ name }) => name))}${
-        unknown === undefined
-          ? ""
-          : `: TIFF has no ${describe(unknown.name)} there${
-            ADVICE[unknown.name] ?? ""
-          }`
-      }`,
+      `Expected inner chunks with the codec "bytes", maybe one of ${predictors} before it, and maybe one of ${compressors} after it, found ${
+        describe(parsed.map(({ name }) => name))
+      }${advice}`,
     );
   }
   const { endian } = parsed[bytes]!.configuration;
-  if (bits > 8 && endian !== "little" && endian !== "big") {
-    throw new RangeError(
-      `Expected the codec "bytes" with endian "little" or "big", found ${
-        describe(endian)
-      }`,
-    );
-  }
+  const { axis = -1, dist = 1 } = predicting?.configuration ?? {};
   const isLittleEndian = bits === 8 || endian === "little";
   const predictor = predicting ? PREDICTORS[predicting.name]! : 1;
-  if (predicting) assertPredictor(predicting.configuration, place);
-  if (predictor === 3 && !(kind === "float" && isLittleEndian)) {
-    throw new RangeError(
-      'Expected floating-point numbers in the byte order "little" for the codec "imagecodecs_floatpred", which orders bytes itself',
-    );
-  }
-  if (predictor > 1 && kind === "complex") {
-    throw new RangeError(
-      `Expected no predictor for complex numbers, as TIFF has none, found ${
-        describe(predicting!.name)
-      }`,
-    );
-  }
   const compression = compressing ? CODES.get(compressing.name)! : NONE;
-  if (compressing?.configuration.raw === true) {
-    throw new RangeError(
-      `Expected the codec ${
-        describe(compressing.name)
-      } with raw: false, since TIFF has the header of zlib, found true`,
-    );
-  }
-  if (predictor > 1 && !COMPRESSIONS[compression]!.isPredicted) {
-    throw new RangeError(
-      `Expected one of the codecs "numcodecs.zlib", "zstd" and "imagecodecs_lzw" with the predictor ${
-        describe(predicting!.name)
-      }, since TIFF readers ignore predictors otherwise, found ${
-        describe(compressing?.name ?? "no compression")
+  const [predictorName, compressorName] = [predicting, compressing]
+    .map((codec) => describe(codec?.name ?? "no compression"));
+  refuseFirst([
+    [
+      bits > 8 && endian !== "little" && endian !== "big",
+      `the codec "bytes" with endian "little" or "big", found ${
+        describe(endian)
       }`,
-    );
-  }
+    ],
+    [
+      axis !== xAxis && axis !== xAxis - rank && predictor > 1 || dist !== 1,
+      `a predictor along the rows of a picture, with axis ${
+        xAxis - rank
+      } and dist 1, found axis ${describe(axis)} and dist ${describe(dist)}`,
+    ],
+    [
+      predictor === 3 && !(kind === "float" && isLittleEndian),
+      'floating-point numbers in the byte order "little" for the codec "imagecodecs_floatpred", which orders bytes itself',
+    ],
+    [
+      predictor > 1 && kind === "complex",
+      `no predictor for complex numbers, as TIFF has none, found ${predictorName}`,
+    ],
+    [
+      compressing?.configuration.raw === true,
+      `the codec ${compressorName} with raw: false, since TIFF has the header of zlib, found true`,
+    ],
+    [
+      predictor > 1 && !COMPRESSIONS[compression]!.isPredicted,
+      `one of the codecs "numcodecs.zlib", "zstd" and "imagecodecs_lzw" with the predictor ${predictorName}, since TIFF readers ignore predictors otherwise, found ${compressorName}`,
+    ],
+  ]);
   return { compression, predictor, isLittleEndian };
 }
 
@@ -249,18 +246,6 @@ function levelOf(level: unknown, most: number): number | undefined {
   return isWhole(level) && level <= most ? level : undefined;
 }
 
-function assertPredictor(
-  { axis = -1, dist = 1 }: Record<string, unknown>,
-  { xAxis, rank }: { xAxis: number; rank: number },
-): void {
-  if ((axis === xAxis || axis === xAxis - rank) && dist === 1) return;
-  throw new RangeError(
-    `Expected a predictor along the rows of a picture, with axis ${
-      xAxis - rank
-    } and dist 1, found axis ${describe(axis)} and dist ${describe(dist)}`,
-  );
-}
-
 /** The names of compressions that have no codec here. */
 const OTHER_COMPRESSIONS: Readonly<Record<number, string>> = {
   2: "CCITT",
@@ -277,9 +262,9 @@ const OTHER_COMPRESSIONS: Readonly<Record<number, string>> = {
 };
 /** The data types of GDAL that hold all numbers of a kind, as far as Zarr has data types for them. */
 const WIDER: Readonly<Record<string, string>> = {
-  uint: "UInt32",
-  int: "Int32",
-  float: "Float32",
+  uint: "UInt32 -co NBITS=32", // Without NBITS, GDAL keeps the number of bits.
+  int: "Int32 -co NBITS=32",
+  float: "Float32 -co NBITS=32",
   complex: "CFloat64",
   "complex int": "CFloat64",
 };
@@ -318,11 +303,9 @@ export function dataTypeOf(tags: PageTags, isLittleEndian: boolean): string {
   const kind = KINDS[format] ?? "complex int";
   const name = `${kind}${bits}`;
   if (DATA_TYPES.test(name)) return name;
-  const wider = WIDER[kind];
-  // Without NBITS, GDAL keeps the number of bits.
   throw new PageProblem(
-    `it has elements of ${bits} bits (SampleFormat ${format}), for which Zarr has no data type: convert the file, such as by gdal_translate -ot ${wider}${
-      wider!.startsWith("C") ? "" : " -co NBITS=32"
+    `it has elements of ${bits} bits (SampleFormat ${format}), for which Zarr has no data type: convert the file, such as by gdal_translate -ot ${
+      WIDER[kind]
     }`,
   );
 }
@@ -423,10 +406,11 @@ function jpegOf(tags: PageTags, dataType: string): NamedConfiguration {
     );
   }
   if (samples > MOST_JPEG_BANDS || isYcbcr && ![1, 3].includes(samples)) {
+    const most = isYcbcr
+      ? "1 or 3 in YCbCr are decoded"
+      : `${MOST_JPEG_BANDS} are the most`;
     throw new PageProblem(
-      `it is compressed by JPEG with ${samples} bands${
-        isYcbcr ? " in YCbCr" : `, where ${MOST_JPEG_BANDS} are the most`
-      }: ${CONVERT}`,
+      `it is compressed by JPEG with ${samples} bands, where ${most}: ${CONVERT}`,
     );
   }
   const colors = samples === 1 || samples === 2

@@ -5,25 +5,28 @@ import type { ShardContainer, ShardIndex } from "../shards/mod.ts";
 import { assertShardInGrid, withFileRecord } from "../arrays/mod.ts";
 import { tagsOf } from "./georeference.ts";
 import { assertOme, omeXml } from "./ome_xml.ts";
-import { parseTiffArray, type TiffArray } from "./tiff_array.ts";
-import { compressStored } from "./tiff_codecs.ts";
-import {
-  type DirectoryLayout,
-  encodeDirectories,
-  encodeHeader,
-  even,
-  headerSize,
-  layOutDirectories,
-  type Tile,
-} from "./directory_writer.ts";
 import {
   numberText,
   pageFields,
   type PageOptions,
+  parseTiffArray,
   pictureOf,
+  type TiffArray,
   tilePlaces,
-} from "./page_fields.ts";
-import { assertTiffOptions, type TiffOptions } from "./tiff_options.ts";
+} from "./tiff_array.ts";
+import { compressStored } from "./tiff_codecs.ts";
+import {
+  assertTiffOptions,
+  refuseFirst,
+  type TiffOptions,
+} from "./tiff_options.ts";
+import {
+  encodeField,
+  numberOfTag,
+  type PageFields,
+  type TiffFormat,
+  type WrittenTag,
+} from "./tiff_tags.ts";
 
 /** The most bytes of a classic TIFF, whose offsets have 32 bits. */
 const MOST_CLASSIC = 2 ** 32 - 1;
@@ -218,39 +221,36 @@ function assertPixels(
   { colors, sparse, noData, values }: TiffOptions,
 ): void {
   const count = axes.bands === undefined ? 1 : shape[axes.bands]!;
+  const perShard = axes.bands === undefined ? 1 : shardShape[axes.bands]!;
   const names = values?.description;
-  if (Array.isArray(names) && names.length !== count) {
-    throw new RangeError(
-      `Expected values.description with one name for each of the ${count} bands, found ${names.length}`,
-    );
-  }
-  if (colors === "rgb" && (count < 3 || sampleFormat !== 1 || bits > 16)) {
-    throw new RangeError(
-      `Expected three or more bands of uint8 or uint16 for colors: "rgb", found ${count} of ${bits} bits: leave out colors, or name the dimension of the bands by bands: "first" or "last"`,
-    );
-  }
-  if (colors === "rgb" && shardShape[axes.bands!]! < count) {
-    throw new RangeError(
-      `Expected shards with all ${count} bands for colors: "rgb", found shards of ${
-        shardShape[axes.bands!]
-      } bands: leave out colors`,
-    );
-  }
+  const isRgb = colors === "rgb";
   const isZero = fillBytes.every((byte) => byte === 0);
-  if (sparse && sampleFormat === COMPLEX && !isZero) {
-    throw new RangeError(
-      "Expected the fill value 0 for sparse tiles of complex numbers, since readers fill such tiles with zeros: leave out sparse",
-    );
-  }
   const isOther = noData !== undefined &&
     numberText(noData) !== numberText(fillValue);
-  if (sparse && isOther && !isZero) {
-    throw new RangeError(
-      `Expected sparse tiles or noData where the fill value is not 0, found both, and noData ${
+  refuseFirst([
+    [
+      Array.isArray(names) && names.length !== count,
+      `values.description with one name for each of the ${count} bands, found ${names?.length}`,
+    ],
+    [
+      isRgb && (count < 3 || sampleFormat !== 1 || bits > 16),
+      `three or more bands of uint8 or uint16 for colors: "rgb", found ${count} of ${bits} bits: leave out colors, or name the dimension of the bands by bands: "first" or "last"`,
+    ],
+    [
+      isRgb && perShard < count,
+      `shards with all ${count} bands for colors: "rgb", found shards of ${perShard} bands: leave out colors`,
+    ],
+    [
+      sparse === true && sampleFormat === COMPLEX && !isZero,
+      "the fill value 0 for sparse tiles of complex numbers, since readers fill such tiles with zeros: leave out sparse",
+    ],
+    [
+      sparse === true && isOther && !isZero,
+      `sparse tiles or noData where the fill value is not 0, found both, and noData ${
         numberText(noData)
       }: readers fill sparse tiles with noData, so leave out noData, or --nodata none, to have it set to the fill value`,
-    );
-  }
+    ],
+  ]);
 }
 
 /** A tile of fill values, after the predictor of the array. */
@@ -277,4 +277,158 @@ function predictedFill(
   const tile = new Uint8Array(rowSize * tileShape[axes.y]!);
   for (let at = 0; at < tile.length; at += rowSize) tile.set(row, at);
   return tile;
+}
+
+/** The size of the header of a TIFF. */
+function headerSize({ isBig }: TiffFormat): number {
+  return isBig ? 16 : 8;
+}
+
+/**
+ * Encodes the header of a TIFF.
+ *
+ * @param first The offset of the first directory.
+ */
+function encodeHeader(format: TiffFormat, first: number): Uint8Array {
+  const { isLittleEndian, isBig } = format;
+  const bytes = new Uint8Array(headerSize(format));
+  const view = new DataView(bytes.buffer);
+  view.setUint16(0, isLittleEndian ? 0x4949 : 0x4d4d);
+  view.setUint16(2, isBig ? 43 : 42, isLittleEndian);
+  if (isBig) view.setUint16(4, 8, isLittleEndian);
+  writeOffset(view, isBig ? 8 : 4, first, format);
+  return bytes;
+}
+
+/** The extents of the tiles of a page in a directory: where their offsets and their lengths are. */
+interface TilePlaces {
+  readonly offsets: number;
+  readonly lengths: number;
+}
+
+/**
+ * The directories of a TIFF, one for each page, without what depends on their place in the file
+ * and on the places of the tiles.
+ */
+interface DirectoryLayout {
+  readonly format: TiffFormat;
+  /** The length of all directories, an even number of bytes. */
+  readonly size: number;
+  readonly bytes: Uint8Array;
+  /** Where offsets are that count from the first directory, and what they are. */
+  readonly pointers: readonly (readonly [at: number, target: number])[];
+  /** Those of each page. */
+  readonly tiles: readonly TilePlaces[];
+}
+
+/**
+ * Lays out directories.
+ *
+ * @param pages The fields of each page. The values of the tags of tiles are written later.
+ */
+function layOutDirectories(
+  pages: readonly PageFields[],
+  format: TiffFormat,
+): DirectoryLayout {
+  const { isLittleEndian, isBig } = format;
+  const [countSize, entrySize, offsetSize] = isBig ? [8, 20, 8] : [2, 12, 4];
+  const directories = pages.map((fields) => {
+    const encoded = Object.entries(fields)
+      .flatMap(([name, values]) =>
+        values === undefined
+          ? []
+          : [encodeField(name as WrittenTag, values, format)]
+      )
+      .sort((a, b) => a.tag - b.tag);
+    const tableSize = countSize + entrySize * encoded.length + offsetSize;
+    const size = encoded.reduce(
+      (sum, { bytes: { length } }) =>
+        length > offsetSize ? sum + even(length) : sum,
+      tableSize,
+    );
+    return { encoded, tableSize, size };
+  });
+  const size = directories.reduce((sum, { size }) => sum + size, 0);
+  const bytes = new Uint8Array(size);
+  const view = new DataView(bytes.buffer);
+  const pointers: (readonly [number, number])[] = [];
+  const tiles: TilePlaces[] = [];
+  let start = 0;
+  for (const [page, { encoded, tableSize, size }] of directories.entries()) {
+    const end = start + size;
+    const places = new Map<number, number>();
+    if (isBig) view.setBigUint64(start, BigInt(encoded.length), isLittleEndian);
+    else view.setUint16(start, encoded.length, isLittleEndian);
+    let at = start + countSize;
+    let outside = start + tableSize;
+    for (const { tag, type, count, bytes: values } of encoded) {
+      view.setUint16(at, tag, isLittleEndian);
+      view.setUint16(at + 2, type, isLittleEndian);
+      writeOffset(view, at + 4, count, format);
+      let place = at + 4 + offsetSize;
+      if (values.length > offsetSize) {
+        pointers.push([place, outside]);
+        place = outside;
+        outside += even(values.length);
+      }
+      places.set(tag, place);
+      bytes.set(values, place);
+      at += entrySize;
+    }
+    if (page + 1 < pages.length) pointers.push([at, end]);
+    tiles.push({
+      offsets: places.get(numberOfTag("tileOffsets"))!,
+      lengths: places.get(numberOfTag("tileByteCounts"))!,
+    });
+    start = end;
+  }
+  return { format, size, bytes, pointers, tiles };
+}
+
+/** The extent of a tile in a file; offset and length are 0 for a sparse tile. */
+interface Tile {
+  readonly offset: number;
+  readonly length: number;
+}
+
+/**
+ * Encodes directories that lie somewhere in a file.
+ *
+ * @param start The even offset of the first directory.
+ * @param tiles The extents of the tiles of each page.
+ */
+function encodeDirectories(
+  { format, bytes, pointers, tiles: places }: DirectoryLayout,
+  start: number,
+  tiles: readonly (readonly Tile[])[],
+): Uint8Array {
+  const encoded = bytes.slice();
+  const view = new DataView(encoded.buffer);
+  for (const [at, target] of pointers) {
+    writeOffset(view, at, start + target, format);
+  }
+  const step = format.isBig ? 8 : 4;
+  tiles.forEach((page, i) => {
+    const { offsets, lengths } = places[i]!;
+    page.forEach(({ offset, length }, tile) => {
+      writeOffset(view, offsets + tile * step, offset, format);
+      writeOffset(view, lengths + tile * step, length, format);
+    });
+  });
+  return encoded;
+}
+
+function writeOffset(
+  view: DataView,
+  at: number,
+  offset: number,
+  { isLittleEndian, isBig }: TiffFormat,
+): void {
+  if (isBig) view.setBigUint64(at, BigInt(offset), isLittleEndian);
+  else view.setUint32(at, offset, isLittleEndian);
+}
+
+/** Rounds up to an even number, as offsets in a TIFF are. */
+function even(size: number): number {
+  return size + size % 2;
 }

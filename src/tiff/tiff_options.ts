@@ -253,6 +253,15 @@ const OPTIONS: OptionRules<TiffOptions> = {
   },
 };
 
+/** What is refused, and what is expected and was found. */
+type Refusal = readonly [isRefused: boolean, expected: string];
+
+/** Throws a `RangeError` for the first of several refusals that applies. */
+export function refuseFirst(refusals: readonly Refusal[]): void {
+  const refusal = refusals.find(([isRefused]) => isRefused);
+  if (refusal !== undefined) throw new RangeError(`Expected ${refusal[1]}`);
+}
+
 /** Refuses options that are unknown or of a wrong type. */
 export function assertTiffOptions(options: TiffOptions): void {
   checkOptions(options, OPTIONS, "tiffContainer");

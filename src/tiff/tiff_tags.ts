@@ -59,6 +59,11 @@ export type WrittenTag = {
     : never;
 }[TagName];
 
+/** The values of the tags of a page: texts and numbers. Those of `undefined` are left out. */
+export type PageFields = {
+  readonly [Name in WrittenTag]?: string | ArrayLike<number> | undefined;
+};
+
 /** The tags of GeoTIFF that are numbers. */
 export const PLACE_TAGS = [
   "modelPixelScale",

@@ -2,8 +2,13 @@ import { describe } from "../errors/mod.ts";
 import type { ArrayMetadata } from "../metadata/mod.ts";
 import type { ReadShardRange, ShardIndex } from "../shards/mod.ts";
 import { readDirectories } from "./directory_reader.ts";
-import { pictureFields, pictureOf, tilePlaces } from "./page_fields.ts";
-import { type TiffArray, tryTiffArray } from "./tiff_array.ts";
+import {
+  pictureFields,
+  pictureOf,
+  type TiffArray,
+  tilePlaces,
+  tryTiffArray,
+} from "./tiff_array.ts";
 import { PageTags, TiffError } from "./tiff_tags.ts";
 
 /** A shard that may be a TIFF. */

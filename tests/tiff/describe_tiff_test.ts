@@ -8,7 +8,7 @@ import {
   shardIndexSize,
 } from "../../mod.ts";
 import { parseTiffArray } from "../../src/tiff/tiff_array.ts";
-import { pictureOf, tilePlaces } from "../../src/tiff/page_fields.ts";
+import { pictureOf, tilePlaces } from "../../src/tiff/tiff_array.ts";
 import { adoptTiffs, describeTiff, type TiffPage } from "../../tiff.ts";
 import { serve, storeHandler } from "../stores/loopback.ts";
 import { runs, stride } from "../support/runs.ts";

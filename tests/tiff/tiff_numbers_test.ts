@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { rational } from "../../src/tiff/page_fields.ts";
+import { rational } from "../../src/tiff/tiff_array.ts";
 
 Deno.test("rational gives fractions that equal numbers where such fractions exist, and close ones elsewhere", () => {
   const known: [number, [number, number]][] = [
