@@ -222,33 +222,25 @@ function noDataOf(
   if (dataType === undefined || trimmed === "") return undefined;
   const [, kind, digits] = /^(u?int|float|complex)(\d+)$/.exec(dataType)!;
   if (kind === "float" || kind === "complex") {
-    const number = floatOf(trimmed);
-    if (number === undefined) return undefined;
+    const [, sign, infinite, none] = /^([+-]?)(?:(inf)|(nan))/i.exec(trimmed) ??
+      [];
+    const number = none
+      ? NaN
+      : infinite
+      ? Number(`${sign}Infinity`)
+      : Number(trimmed);
+    if (Number.isNaN(number) && !none) return undefined;
     const bits = Number(digits) / (kind === "complex" ? 2 : 1);
     return bits === 32 ? Math.fround(number) : number;
   }
-  const number = integerOf(trimmed);
+  // Programs also write integers as `255.0` or `1e3`.
+  const isPlain = /^[+-]?\d+$/.test(trimmed);
+  if (!isPlain && !Number.isInteger(Number(trimmed))) return undefined;
+  const number = BigInt(isPlain ? trimmed.replace("+", "") : Number(trimmed));
   const fit = kind === "int" ? BigInt.asIntN : BigInt.asUintN;
-  if (number === undefined || fit(Number(digits), number) !== number) {
-    return undefined;
-  }
+  if (fit(Number(digits), number) !== number) return undefined;
   const isSafe = BigInt.asIntN(53, number) === number;
   return isSafe ? Number(number) : number;
-}
-
-function floatOf(text: string): number | undefined {
-  const special = /^([+-]?)(?:(inf)|(nan))/i.exec(text);
-  if (special?.[3]) return NaN;
-  if (special) return special[1] === "-" ? -Infinity : Infinity;
-  const number = Number(text);
-  return Number.isNaN(number) ? undefined : number;
-}
-
-/** An integer, which programs also write as `255.0` or `1e3`. */
-function integerOf(text: string): bigint | undefined {
-  if (/^[+-]?\d+$/.test(text)) return BigInt(text.replace("+", ""));
-  const number = Number(text);
-  return Number.isInteger(number) ? BigInt(number) : undefined;
 }
 
 /** The header of NIH Image: its length, and the place of the number of planes, in numbers of 16 bits. */

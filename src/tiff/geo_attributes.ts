@@ -210,43 +210,33 @@ function isSameTransform(
 }
 
 /** The entries of `zarr_conventions`. */
-export const CONVENTIONS = {
-  multiscales: /* @__PURE__ */ convention(
-    "multiscales",
-    "multiscales",
-    "d35379db-88df-4056-af3a-620245f8e347",
-    "Multiscale layout of zarr datasets",
-  ),
-  proj: /* @__PURE__ */ convention(
-    "geo-proj",
-    "proj:",
-    "f17cb550-5864-4468-aeb7-f3180cfb622f",
-    "Coordinate reference system information for geospatial data",
-  ),
-  spatial: /* @__PURE__ */ convention(
-    "spatial",
-    "spatial:",
-    "689b58e2-cf7b-45e0-9fff-9cfc0883d6b4",
-    "Spatial coordinate information",
-  ),
-} as const;
-
-function convention(
-  repository: string,
-  name: string,
-  uuid: string,
-  description: string,
-) {
-  const owner = "zarr-conventions";
-  return {
+const CONVENTIONS = {
+  multiscales: {
     schema_url:
-      `https://raw.githubusercontent.com/${owner}/${repository}/refs/tags/v1/schema.json`,
-    spec_url: `https://github.com/${owner}/${repository}/blob/v1/README.md`,
-    uuid,
-    name,
-    description,
-  };
-}
+      "https://raw.githubusercontent.com/zarr-conventions/multiscales/refs/tags/v1/schema.json",
+    spec_url:
+      "https://github.com/zarr-conventions/multiscales/blob/v1/README.md",
+    uuid: "d35379db-88df-4056-af3a-620245f8e347",
+    name: "multiscales",
+    description: "Multiscale layout of zarr datasets",
+  },
+  proj: {
+    schema_url:
+      "https://raw.githubusercontent.com/zarr-conventions/geo-proj/refs/tags/v1/schema.json",
+    spec_url: "https://github.com/zarr-conventions/geo-proj/blob/v1/README.md",
+    uuid: "f17cb550-5864-4468-aeb7-f3180cfb622f",
+    name: "proj:",
+    description: "Coordinate reference system information for geospatial data",
+  },
+  spatial: {
+    schema_url:
+      "https://raw.githubusercontent.com/zarr-conventions/spatial/refs/tags/v1/schema.json",
+    spec_url: "https://github.com/zarr-conventions/spatial/blob/v1/README.md",
+    uuid: "689b58e2-cf7b-45e0-9fff-9cfc0883d6b4",
+    name: "spatial:",
+    description: "Spatial coordinate information",
+  },
+};
 
 /** A picture of a place: the array itself, or a smaller version of it. */
 export interface GeoLevel {

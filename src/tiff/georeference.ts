@@ -176,7 +176,8 @@ function codeOfText(text: string): FoundCode | undefined {
   if (CRS84.test(text)) return { code: 4326 };
   const [, code] = CODE.exec(text) ?? [];
   if (code !== undefined) return { code: short(code) };
-  return codeOfWkt(parseWkt(text));
+  const system = horizontalOf(parseWkt(text));
+  return system && { code: short(epsgOf(system)), kind: KINDS[system[0]] };
 }
 
 function codeOfProjjson(
@@ -215,83 +216,66 @@ const KINDS: Readonly<Record<string, CrsKind>> = {
 /** The keywords of systems that hold another one, whose place counts. */
 const HOLDERS = ["COMPD_CS", "COMPOUNDCRS", "BOUNDCRS", "SOURCECRS"];
 
+/** A node of well-known text, `KEYWORD[value, …]`: its keyword in capitals, and its values. */
+type WktNode = readonly [keyword: string, ...values: unknown[]];
+
+function isNode(value: unknown): value is WktNode {
+  return Array.isArray(value);
+}
+
 /** The system of x and y, among those that a node holds. */
-function horizontalOf(node: WktNode): WktNode | undefined {
-  if (Object.hasOwn(KINDS, node.keyword)) return node;
-  if (!HOLDERS.includes(node.keyword)) return undefined;
-  const inner = node.values.filter((value) => typeof value !== "string")
-    .find(({ keyword }) =>
+function horizontalOf(node: unknown): WktNode | undefined {
+  if (!isNode(node)) return undefined;
+  const [keyword, ...values] = node;
+  if (Object.hasOwn(KINDS, keyword)) return node;
+  if (!HOLDERS.includes(keyword)) return undefined;
+  return horizontalOf(
+    values.filter(isNode).find(([keyword]) =>
       Object.hasOwn(KINDS, keyword) || HOLDERS.includes(keyword)
-    );
-  return inner && horizontalOf(inner);
+    ),
+  );
 }
 
-function codeOfWkt(node: WktNode | undefined): FoundCode | undefined {
-  const system = node && horizontalOf(node);
-  const code = system && short(epsgOf(system));
-  return code === undefined
-    ? undefined
-    : { code, kind: KINDS[system!.keyword] };
+/** The code of EPSG that a node has. */
+function epsgOf([, ...values]: WktNode): unknown {
+  return values.filter(isNode).find(([keyword, authority]) =>
+    ["ID", "AUTHORITY"].includes(keyword) &&
+    String(authority).toUpperCase() === "EPSG"
+  )?.[2];
 }
-
-/**
- * Well-known text of coordinate reference systems, of all versions.
- *
- * Source: https://docs.ogc.org/is/18-010r11/18-010r11.pdf
- */
 
 /** The most systems in one another, and the most brackets in one another; no real system has as many. */
 const DEEPEST = 50;
 
-/** A node of well-known text: `KEYWORD[value, …]`. */
-interface WktNode {
-  readonly keyword: string;
-  readonly values: (string | WktNode)[];
-}
-
-/** Parses well-known text; `undefined` if it is none. */
-function parseWkt(text: string): WktNode | undefined {
-  const root: WktNode = { keyword: "", values: [] };
-  const open = [root];
+/**
+ * Parses well-known text of coordinate reference systems, of all versions.
+ *
+ * Source: https://docs.ogc.org/is/18-010r11/18-010r11.pdf
+ *
+ * @returns `undefined` if the text is none.
+ */
+function parseWkt(text: string): unknown {
+  const open: unknown[][] = [[]];
   for (
     const [token] of text.matchAll(/"(?:[^"]|"")*"|[[\](),]|[^\s[\](),"]+/g)
   ) {
-    const { values } = open.at(-1)!;
+    const values = open.at(-1)!;
     if (token === "[" || token === "(") {
       const keyword = values.pop();
-      if (typeof keyword !== "string") return undefined;
-      const node = { keyword: keyword.toUpperCase(), values: [] };
-      values.push(node);
-      open.push(node);
-      if (open.length > DEEPEST) return undefined;
+      if (typeof keyword !== "string" || open.length === DEEPEST) {
+        return undefined;
+      }
+      open.push([keyword.toUpperCase()]);
+      values.push(open.at(-1));
     } else if (token === "]" || token === ")") {
       open.pop();
       if (open.length === 0) return undefined;
     } else if (token !== ",") {
+      const isQuoted = token.startsWith('"');
       values.push(
-        token.startsWith('"')
-          ? token.slice(1, -1).replaceAll('""', '"')
-          : token,
+        isQuoted ? token.slice(1, -1).replaceAll('""', '"') : token,
       );
     }
   }
-  const [node] = root.values;
-  return open.length === 1 && typeof node === "object" ? node : undefined;
-}
-
-/** The nodes in a node that have one of some keywords. */
-function nodesIn(
-  { values }: WktNode,
-  ...keywords: readonly string[]
-): WktNode[] {
-  return values.filter((value) => typeof value !== "string")
-    .filter(({ keyword }) => keywords.includes(keyword));
-}
-
-/** The code of EPSG that a node has. */
-function epsgOf(node: WktNode): number | undefined {
-  const id = nodesIn(node, "ID", "AUTHORITY")
-    .find(({ values }) => String(values[0]).toUpperCase() === "EPSG");
-  const code = Number(id?.values[1]);
-  return Number.isInteger(code) ? code : undefined;
+  return open.length === 1 ? open[0]![0] : undefined;
 }

@@ -6,7 +6,7 @@
  * OME-XML 2016-06, https://www.openmicroscopy.org/Schemas/OME/2016-06/ome.xsd
  */
 import { describe, describeAll } from "../errors/mod.ts";
-import { LENGTHS, TIMES } from "./ome_xml.ts";
+import { unitSymbols } from "./ome_xml.ts";
 import { elementOf, listOf, parseXml, type XmlElement } from "./xml_element.ts";
 import type { PyramidChannel } from "./geo_attributes.ts";
 import type { TiffAxis, TiffPage } from "./tiff_page.ts";
@@ -273,11 +273,13 @@ function otherFile(data: XmlElement, own: string): string | undefined {
   return own === "" && text === undefined ? undefined : String(file);
 }
 
-/** The names of units by their symbols in OME-XML. */
-const UNITS: ReadonlyMap<string, string> = /* @__PURE__ */ new Map(
-  /* @__PURE__ */ Object.entries({ ...LENGTHS, ...TIMES })
-    .map(([name, symbol]) => [symbol, name]),
-);
+/** The name of a unit by its symbol in OME-XML; `undefined` if OME-Zarr does not have it. */
+function unitOf(symbol: string): string | undefined {
+  const units = [...unitSymbols("meter"), ...unitSymbols("second")];
+  // There are two characters for micro.
+  const short = symbol.replace("\u03bc", "\u00b5");
+  return units.find(([, each]) => each === short)?.[0];
+}
 
 /** The attributes with the distances along dimensions, and their units if none is given. */
 const SIZES = [
@@ -293,8 +295,7 @@ function scalesOf(pixels: XmlElement): TiffSeries["scales"] {
     const scale = Number(pixels[`@${name}`]);
     if (!(scale > 0) || !Number.isFinite(scale)) continue;
     const symbol = String(pixels[`@${name}Unit`] ?? missing);
-    // There are two characters for micro.
-    const unit = UNITS.get(symbol.replace("\u03bc", "\u00b5"));
+    const unit = unitOf(symbol);
     scales[axis] = { scale, ...unit !== undefined && { unit } };
   }
   return scales;
@@ -369,5 +370,5 @@ function imageJSeries(
 
 function imageJUnit(text = ""): string | undefined {
   const symbol = text.replace(/\\u00B5/i, "µ").replace(/^um$|^micron$/, "µm");
-  return UNITS.get(symbol) ?? (text in LENGTHS ? text : undefined);
+  return unitOf(symbol) ?? (unitSymbols("meter").has(text) ? text : undefined);
 }

@@ -31,8 +31,9 @@ function nameOfType({ kind, bits }: TiffDataType): string | undefined {
   return TYPES[`${kind}${bits}`];
 }
 
-/** The symbols of the prefixes that OME-Zarr allows before units. */
+/** The symbols of the prefixes that OME-Zarr allows before meters and seconds. */
 const PREFIXES = {
+  "": "",
   yotta: "Y",
   zetta: "Z",
   exa: "E",
@@ -54,29 +55,27 @@ const PREFIXES = {
   yocto: "y",
 };
 
-/** The symbols of a unit, with and without prefixes, by their names. */
-function withPrefixes(name: string, symbol: string): Record<string, string> {
-  const prefixed = Object.entries(PREFIXES)
-    .map(([prefix, short]) => [prefix + name, short + symbol]);
-  return { [name]: symbol, ...Object.fromEntries(prefixed) };
-}
+/** The units without prefixes. Both sets are closed, in OME-Zarr and OME-XML. */
+const UNITS = {
+  meter: {
+    angstrom: "Å",
+    foot: "ft",
+    inch: "in",
+    mile: "mi",
+    parsec: "pc",
+    yard: "yd",
+  },
+  second: { day: "d", hour: "h", minute: "min" },
+};
 
-/** The symbols of units in OME-XML, by their names in OME-Zarr. Both sets are closed. */
-export const LENGTHS: Readonly<Record<string, string>> = {
-  .../* @__PURE__ */ withPrefixes("meter", "m"),
-  angstrom: "Å",
-  foot: "ft",
-  inch: "in",
-  mile: "mi",
-  parsec: "pc",
-  yard: "yd",
-};
-export const TIMES: Readonly<Record<string, string>> = {
-  .../* @__PURE__ */ withPrefixes("second", "s"),
-  day: "d",
-  hour: "h",
-  minute: "min",
-};
+/** The symbols of lengths, or of times, in OME-XML by their names in OME-Zarr. */
+export function unitSymbols(
+  unit: keyof typeof UNITS,
+): ReadonlyMap<string, string> {
+  const prefixed = Object.entries(PREFIXES)
+    .map(([prefix, short]) => [prefix + unit, short + unit[0]] as const);
+  return new Map([...prefixed, ...Object.entries(UNITS[unit])]);
+}
 
 /**
  * Refuses an array that OME-XML cannot represent.
@@ -180,9 +179,10 @@ export function omeXml(
 /** The physical sizes of pixels, and the time between two planes. */
 function physicalSizes({ axes, scale, units }: OmeImage): Attributes {
   const sizes: Record<string, string | number | undefined> = {};
+  const lengths = unitSymbols("meter");
   for (const name of ["x", "y", "z"]) {
     const axis = axes.indexOf(name);
-    const unit = unitOf(LENGTHS, units?.[axis]);
+    const unit = lengths.get(units?.[axis] ?? "");
     const size = scale?.[axis];
     // Sizes in OME-XML are above 0, and in micrometers unless they have another unit.
     if (size === undefined || size <= 0 || unit === undefined) continue;
@@ -191,19 +191,10 @@ function physicalSizes({ axes, scale, units }: OmeImage): Attributes {
     sizes[`${key}Unit`] = unit;
   }
   const time = axes.indexOf("t");
-  const unit = unitOf(TIMES, units?.[time]);
+  const unit = unitSymbols("second").get(units?.[time] ?? "");
   const increment = scale?.[time];
   if (unit === undefined || increment === undefined) return sizes;
   return { ...sizes, TimeIncrement: increment, TimeIncrementUnit: unit };
-}
-
-function unitOf(
-  symbols: Readonly<Record<string, string>>,
-  name: string | undefined,
-): string | undefined {
-  return name !== undefined && Object.hasOwn(symbols, name)
-    ? symbols[name]
-    : undefined;
 }
 
 /** The channels of a file: one for each plane of colors, or one with all bands of a page. */
@@ -243,9 +234,10 @@ function placedPlanes(
   { axes, image }: { axes: TiffArray["axes"]; image: OmeImage },
 ): string[] {
   const { scale, translation, units } = image;
+  const lengths = unitSymbols("meter");
   const position = (name: string, within: number) => {
     const axis = image.axes.indexOf(name);
-    const unit = unitOf(LENGTHS, units?.[axis]);
+    const unit = lengths.get(units?.[axis] ?? "");
     if (unit === undefined || scale?.[axis] === undefined) return {};
     const key = `Position${name.toUpperCase()}`;
     const place = (starts[axis]! + within) * scale[axis]! +

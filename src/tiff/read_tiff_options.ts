@@ -169,27 +169,17 @@ class Nodes {
 
   /** The attributes of a node; none if it has no valid document. */
   async attributes(path: string): Promise<Members> {
-    try {
-      const { attributes } = await this.document(path) ?? {};
-      return isMembers(attributes) ? attributes : {};
-    } catch (error) {
-      // An array can be converted without the attributes of the nodes around it.
-      if (error instanceof MetadataError) return {};
-      throw error;
-    }
+    const document = await ifValid(() => this.document(path));
+    return isMembers(document?.attributes) ? document.attributes : {};
   }
 
   /** The elements of an array of numbers of one dimension; `undefined` if it is another one. */
   async line(path: string): Promise<number[] | undefined> {
-    let chunks: ArrayChunks;
-    try {
+    const chunks = await ifValid(async () => {
       const document = await this.document(path);
-      if (document === undefined) return undefined;
-      chunks = new ArrayChunks(this.#store, path, document);
-    } catch (error) {
-      if (error instanceof MetadataError) return undefined;
-      throw error;
-    }
+      return document && new ArrayChunks(this.#store, path, document);
+    });
+    if (chunks === undefined) return undefined;
     const { metadata, chunkShape: shape } = chunks;
     const dataType = String(metadata.data_type);
     const [length = 0, ...others] = metadata.shape;
@@ -215,6 +205,16 @@ class Nodes {
       });
     }
     return line.slice(0, length);
+  }
+}
+
+/** What a task finds; `undefined` if a document is not valid, since an array can be converted without the nodes around it. */
+async function ifValid<T>(task: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await task();
+  } catch (error) {
+    if (error instanceof MetadataError) return undefined;
+    throw error;
   }
 }
 

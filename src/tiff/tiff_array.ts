@@ -53,13 +53,9 @@ const SAMPLE_FORMATS: Readonly<Record<string, number>> = {
   complex: 6,
 };
 
-const DATA_TYPES: readonly string[] = [
-  "bool",
-  ...[8, 16, 32, 64].map((bits) => `uint${bits}`),
-  ...[8, 16, 32, 64].map((bits) => `int${bits}`),
-  ...[16, 32, 64].map((bits) => `float${bits}`),
-  ...[64, 128].map((bits) => `complex${bits}`),
-];
+const DATA_TYPES: readonly string[] =
+  "bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 float32 float64 complex64 complex128"
+    .split(" ");
 
 /**
  * Parses a data type.

@@ -244,47 +244,32 @@ const UNCOMPRESSED = ["bytes", "imagecodecs_packints", "zarr-parts.bitorder"];
 const LARGEST_PIECE = 2 ** 22;
 const PIECE = 2 ** 20;
 
-/** The rows of the tiles of a shard, which are whole rows of elements without compression. */
-interface Rows {
-  /** The place of the dimension of rows. */
-  readonly y: number;
-  /** The number of rows of a plane. */
-  readonly height: number;
-  /** The number of rows of a tile, and of tiles of a plane. */
-  readonly perTile: number;
-  readonly tiles: number;
-  /** The length of a row in bytes. */
-  readonly size: number;
-  /** Whether all rows of a plane lie one after another. */
-  readonly areJoined: boolean;
-}
-
-/** Finds the rows of a shard; `undefined` unless all tiles are whole rows of elements without compression. */
+/**
+ * Finds the rows of a shard: their dimension, the number in a plane, in a tile and in a run of
+ * rows that lie one after another, and the length of a row in bytes; `undefined` unless all
+ * tiles are whole rows of elements without compression.
+ */
 function rowsOf(
   { dimensionNames, tileShape, shape, codecs, tiles }: TiffShard,
-): Rows | undefined {
-  const [y, x] = ["y", "x"].map((name) => dimensionNames.indexOf(name)) as [
-    number,
-    number,
-  ];
+) {
+  const [y, x] = [dimensionNames.indexOf("y"), dimensionNames.indexOf("x")];
   const isRows = tileShape[x] === shape[x] &&
     codecs.every(({ name }) => UNCOMPRESSED.includes(name));
   if (!isRows) return undefined;
   const [height, perTile] = [shape[y]!, tileShape[y]!];
   const count = Math.ceil(height / perTile);
-  const areJoined = height % perTile === 0 && tiles.every((tile, i) => {
-    const next = i % count === count - 1 ? undefined : tiles[i + 1];
-    return tile !== undefined &&
-      (i % count === count - 1 || next?.offset === tile.offset + tile.length);
-  });
+  const areJoined = height % perTile === 0 &&
+    tiles.every((tile, i) =>
+      tile !== undefined && (i % count === count - 1 ||
+        tiles[i + 1]?.offset === tile.offset + tile.length)
+    );
   const length = tiles.find((tile) => tile !== undefined)?.length ?? 0;
   return {
     y,
     height,
     perTile,
-    tiles: count,
+    run: areJoined ? height : perTile,
     size: length / perTile,
-    areJoined,
   };
 }
 
@@ -297,12 +282,10 @@ function rowsOf(
  * @returns `undefined` if tiles of a shard are no such rows.
  */
 export function commonRows(shards: readonly TiffShard[]): number | undefined {
-  const all = shards.map(rowsOf);
-  const rows = all.filter((each) => each !== undefined);
-  if (rows.length < all.length) return undefined;
+  const rows = shards.map(rowsOf).filter((each) => each !== undefined);
+  if (rows.length < shards.length) return undefined;
   const most = rows.reduce(
-    (common, { areJoined, height, perTile }) =>
-      greatestDivisor(common, areJoined ? height : perTile),
+    (common, { run }) => greatestDivisor(common, run),
     0,
   );
   const size = Math.max(...rows.map(({ size }) => size));
@@ -311,9 +294,10 @@ export function commonRows(shards: readonly TiffShard[]): number | undefined {
   // Tiles of a TIFF have multiples of 16 rows, so that such a file can be written anew.
   const areTiles = rows.every(({ perTile }) => perTile % 16 === 0);
   const isFew = (count: number) =>
-    rows.every(({ height, tiles }, i) =>
-      shards[i]!.tiles.length / tiles * Math.ceil(height / count) <= MOST_TILES
-    );
+    rows.every(({ height, perTile }, i) => {
+      const planes = shards[i]!.tiles.length / Math.ceil(height / perTile);
+      return planes * Math.ceil(height / count) <= MOST_TILES;
+    });
   return divisorsOf(most)
     .filter((count) => isFew(count) && (!areTiles || count % 16 === 0))
     .reduce(
@@ -343,8 +327,7 @@ export function withRows(
 ): TiffShard | undefined {
   const rows = rowsOf(shard);
   if (rows === undefined) return undefined;
-  const { y, height, perTile, size, areJoined } = rows;
-  const run = areJoined ? height : perTile;
+  const { y, height, perTile, size, run } = rows;
   if (!(count > 0 && run % count === 0)) return undefined;
   return {
     ...shard,

@@ -195,7 +195,7 @@ async function parseGdalMetadata(
   text: string,
   bands: number,
 ): Promise<readonly BandValues[] | undefined> {
-  const document = await parseXml(text, ["Item"]);
+  const document = text === "" ? {} : await parseXml(text, ["Item"]);
   if (document === undefined) return undefined;
   const items = listOf(elementOf(document.GDALMetadata).Item);
   const values = Array.from({ length: bands }, () => ({ ...PLAIN }));

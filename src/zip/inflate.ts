@@ -30,45 +30,42 @@ export async function inflate(
   size: number,
 ): Promise<Uint8Array> {
   const native = nativeZlib();
-  if (native !== null && size <= LONGEST_AT_ONCE) {
-    return inflateAtOnce(deflated, size, native.inflateRawSync);
+  if (native === null || size > LONGEST_AT_ONCE) {
+    // The memory grows with what is inflated, since the size may be wrong.
+    const pieces: Uint8Array[] = [];
+    for await (const piece of inflatePieces(piecesOf([deflated]), size)) {
+      pieces.push(piece);
+    }
+    return joinBytes(pieces);
   }
-  // The memory grows with what is inflated, since the size may be wrong.
-  const pieces: Uint8Array[] = [];
-  for await (const piece of inflatePieces(iterate(deflated), size)) {
-    pieces.push(piece);
-  }
-  return joinBytes(pieces);
-}
-
-function inflateAtOnce(
-  deflated: Uint8Array,
-  size: number,
-  inflateRaw: (bytes: Uint8Array, options: object) => Uint8Array,
-): Uint8Array {
   let bytes: Uint8Array;
   try {
-    bytes = inflateRaw(deflated, {
+    bytes = native.inflateRawSync(deflated, {
       chunkSize: pieceSize(size + 1),
       maxOutputLength: outputLimit(size + 1),
     });
   } catch (cause) {
-    const { code } = cause as { code?: string };
-    throw code === "ERR_BUFFER_TOO_LARGE"
-      ? new InflateError(`are longer than ${size} bytes`, { cause })
-      : damaged(cause);
+    const isLonger = (cause as { code?: string }).code ===
+      "ERR_BUFFER_TOO_LARGE";
+    throw isLonger ? tooLong(size) : damaged(cause);
   }
   assertLength(bytes.length, size);
   // In some runtimes, the result lies in longer memory: this copy frees the rest.
   return new Uint8Array(bytes);
 }
 
-async function* iterate(bytes: Uint8Array): AsyncGenerator<Uint8Array, void> {
-  yield bytes;
-}
-
 /** The most bytes that are inflated at once: their output is then some megabytes at most. */
 const PIECE = 16 * 1024;
+
+async function* piecesOf(
+  source: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array, void> {
+  for await (const bytes of source) {
+    for (let at = 0; at < bytes.length; at += PIECE) {
+      yield bytes.slice(at, at + PIECE);
+    }
+  }
+}
 
 /**
  * Inflates pieces one after another.
@@ -81,34 +78,22 @@ export async function* inflatePieces(
   source: AsyncGenerator<Uint8Array, void>,
   size: number,
 ): AsyncGenerator<Uint8Array, void> {
-  const { readable, writable } = new DecompressionStream("deflate-raw");
-  const reader = readable.getReader();
-  const writer = writable.getWriter();
-  writer.closed.catch(() => {}); // The reader gets the same error.
+  const pieces = piecesOf(source);
   let failure: { readonly error: unknown } | undefined;
-  const next = async () => {
-    try {
-      return await source.next();
-    } catch (error) {
-      failure = { error };
-      throw error;
-    }
-  };
-  const feed = async () => {
-    try {
-      for (let piece = await next(); !piece.done; piece = await next()) {
-        for (let at = 0; at < piece.value.length; at += PIECE) {
-          await writer.write(
-            piece.value.slice(at, at + PIECE) as Uint8Array<ArrayBuffer>,
-          );
-        }
+  const deflated = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    async pull(controller) {
+      try {
+        const { done, value } = await pieces.next();
+        if (done) controller.close();
+        else controller.enqueue(value as Uint8Array<ArrayBuffer>);
+      } catch (error) {
+        failure = { error };
+        throw error;
       }
-      await writer.close();
-    } catch (error) {
-      await writer.abort(error).catch(() => {});
-    }
-  };
-  const feeding = feed();
+    },
+  }, { highWaterMark: 0 });
+  const reader = deflated.pipeThrough(new DecompressionStream("deflate-raw"))
+    .getReader();
   let length = 0;
   try {
     while (true) {
@@ -117,26 +102,24 @@ export async function* inflatePieces(
       });
       if (done) break;
       length += value.length;
-      if (length > size) {
-        throw new InflateError(`are longer than ${size} bytes`);
-      }
+      if (length > size) throw tooLong(size);
       yield value;
     }
     assertLength(length, size);
   } finally {
     await reader.cancel().catch(() => {});
-    await feeding;
-    await source.return();
+    await pieces.return();
   }
 }
 
 function assertLength(length: number, size: number): void {
+  if (length > size) throw tooLong(size);
   if (length === size) return;
-  throw new InflateError(
-    length > size
-      ? `are longer than ${size} bytes`
-      : `are ${length} bytes of ${size}`,
-  );
+  throw new InflateError(`are ${length} bytes of ${size}`);
+}
+
+function tooLong(size: number): InflateError {
+  return new InflateError(`are longer than ${size} bytes`);
 }
 
 function damaged(cause: unknown): InflateError {

@@ -27,11 +27,11 @@ import { type Archive, StateChangedError } from "./archive.ts";
 import type { ListedEntry } from "./entry_table.ts";
 import { OpenArchive } from "./open_archive.ts";
 
-let archiveIn: (store: ZipStore) => OpenArchive;
+const ARCHIVES = /* @__PURE__ */ new WeakMap<ZipStore, OpenArchive>();
 
 /** The archive of a store, for functions of this room. */
 export function archiveOf(store: ZipStore): OpenArchive {
-  return archiveIn(store);
+  return ARCHIVES.get(store)!;
 }
 
 /**
@@ -75,10 +75,6 @@ export function archiveOf(store: ZipStore): OpenArchive {
 export class ZipStore extends BaseStore {
   readonly #archive: OpenArchive;
 
-  static {
-    archiveIn = (store) => store.#archive;
-  }
-
   /**
    * Reads nothing yet.
    *
@@ -109,6 +105,7 @@ export class ZipStore extends BaseStore {
     const { path = "", follow = false } = options;
     if (path !== "") assertStoreKey(`/${path}`);
     this.#archive = new OpenArchive(store, key, path, follow);
+    ARCHIVES.set(this, this.#archive);
   }
 
   /** See {@linkcode Backend.read}. All values are of one state of the archive. */
