@@ -147,12 +147,15 @@ function lengthsOf(
     ? edge
     : files.find((file) => lengthOf(file) !== lengthOf(firstLike(file)));
   if (misfit !== undefined) {
-    const [one, other] = [isLonger ? inner : firstLike(misfit), misfit]
-      .map((file) =>
-        `${file.name} at ${describe(file.coordinates)} has ${lengthOf(file)}`
-      );
+    const [one, other] = [misfit, isLonger ? inner : firstLike(misfit)];
     throw new RangeError(
-      `${one} elements along dimension ${dimension}, and ${other}: files of one array have the same length, except those at its end, which may be shorter`,
+      `${one.name} has ${
+        lengthOf(one)
+      } elements along dimension ${dimension}, and ${other.name} has ${
+        lengthOf(other)
+      }, at ${describe(one.coordinates)} and ${
+        describe(other.coordinates)
+      }: files of one array have the same length, and only a shorter file can be the last one`,
     );
   }
   const length = lengthOf(inner ?? edge);

@@ -484,32 +484,6 @@ Deno.test("verifyAdoptedZip finds files whose index is not right any more", asyn
   }
 });
 
-Deno.test("adoptZip stops when its signal is aborted", async () => {
-  const store = new MemoryStore([["/a/c/0.zip", smallZip()]]);
-  const signal = AbortSignal.abort(new Error("Enough"));
-  await assertRejects(() => adoptZip(store, "a", { signal }), Error, "Enough");
-  assert(await store.get("/a/zarr.json") === undefined);
-});
-
-Deno.test("verifyAdoptedZip tells files apart whose coordinates differ at the end only", async () => {
-  const ones = Array.from({ length: 59 }, () => 1);
-  const metadata = small({ shape: [...ones, 4], chunkShape: [...ones, 2] });
-  const zeros = "0/".repeat(59) as "0/";
-  const zip = makeZip([
-    { name: "zarr.json", bytes: encodeJson(metadata) },
-    { name: `c/${zeros}0`, bytes: new Uint8Array(2) },
-  ]).file;
-  const store = new MemoryStore([
-    [`/c/${zeros}0.zip`, zip],
-    [`/c/${zeros}1.zip`, zip],
-  ]);
-  await adoptZip(store, "");
-  await store.set(`/c/${zeros}0.zip`, new Uint8Array(9));
-  const { files, mismatches } = await verifyAdoptedZip(store, "");
-  assertEquals(files, 2);
-  assertEquals(mismatches.map(({ key }) => key), [`/c/${zeros}0.zip`]);
-});
-
 Deno.test("verifyAdoptedZip asks for the places of a large grid one after another in a store that cannot list", async () => {
   const stored = new MemoryStore([["/c/0.zip", smallZip()]]);
   const { chunks } = await adoptZip(stored, "");

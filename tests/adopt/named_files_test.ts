@@ -3,7 +3,6 @@ import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
 import * as zarr from "zarrita";
 import {
   arrayMetadata,
-  FileSystemStore,
   MemoryStore,
   type StoreKey,
   TemplateChunkKeyEncoding,
@@ -12,7 +11,6 @@ import { exampleTemplate } from "../../src/adopt/find_files.ts";
 import { adoptTiffs, verifyAdopted } from "../../tiff.ts";
 import { adoptZip } from "../../zip.ts";
 import { withZarrParts } from "../../zarrita.ts";
-import { inTempDir } from "../stores/temp_dir.ts";
 import { encodeJson } from "../support/documents.ts";
 import { buildTiff } from "../tiff/build_tiff.ts";
 import { makeZip } from "../zip/make_zip.ts";
@@ -223,7 +221,7 @@ Deno.test("adoptTiffs and adoptZip refuse names with numbers that no chunk has, 
   }
 });
 
-Deno.test("adoptTiffs gives an example of a format for names, and notes on gaps between the files", async () => {
+Deno.test("adoptTiffs gives an example of a format for names, and notes on files that do not start at 0", async () => {
   const files = Object.fromEntries(
     [1, 2].flatMap((y) =>
       [10, 20, 30].map((x) => [`y${y}_x${x}.tif`, tiffOf(x)])
@@ -242,7 +240,6 @@ Deno.test("adoptTiffs gives an example of a format for names, and notes on gaps 
   assertEquals(report.notes, [
     "The first file along dimension 0 has the grid coordinate 1: elements before it have the fill value",
     "The first file along dimension 1 has the grid coordinate 10: elements before it have the fill value",
-    "The files along dimension 1 are 10 grid coordinates apart: elements between them have the fill value",
   ]);
   const right = await adoptTiffs(
     storeOf(files),
@@ -251,25 +248,6 @@ Deno.test("adoptTiffs gives an example of a format for names, and notes on gaps 
   );
   assertEquals(right.report.notes, []);
   assertEquals(right.chunks.metadata.shape, [32, 48]);
-});
-
-Deno.test("adoptTiffs refuses two files at one place, by names and by links", async () => {
-  await inTempDir(async (folder) => {
-    const store = new FileSystemStore(folder);
-    await store.set("/1.tif", tiffOf(1));
-    await assertRejects(
-      () =>
-        adoptTiffs(store, "a", {
-          files: [
-            { key: "/1.tif", coordinates: [0, 0] },
-            { key: "/1.tif", coordinates: [0, 0] },
-          ],
-          link: true,
-        }),
-      RangeError,
-      'Expected one file for the chunk [0, 0], found "/1.tif" and "/1.tif"',
-    );
-  });
 });
 
 Deno.test("exampleTemplate numbers what varies among names", () => {

@@ -1,9 +1,4 @@
-import {
-  assert,
-  assertEquals,
-  assertRejects,
-  assertStringIncludes,
-} from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import { DamageError, MemoryStore } from "../../mod.ts";
 import {
@@ -97,6 +92,13 @@ Deno.test("describeTiff refuses files with damaged directories", async (t) => {
       circle,
     ],
     ["a sub-directory that is its parent", having(330, "long", [8]), circle],
+    ...[["signedByte", [-56]], ["signedLong", [-1]], ["double", [0.5]]].map((
+      [type, values],
+    ): [string, Uint8Array, string] => [
+      `a sub-directory at ${values}`,
+      having(330, type as "double", values as number[]),
+      "for the tag 330",
+    ]),
     [
       "a directory of too many entries",
       buildTiff({ isBig: true, directories: [{ ...page(), count: 65_536 }] }),
@@ -386,22 +388,6 @@ Deno.test("describeTiff describes or refuses whatever bytes a file has", async (
     ),
     { numRuns: runs(2000) },
   );
-});
-
-Deno.test("describeTiff refuses offsets of directories that are no whole numbers from 0", async () => {
-  const types = [
-    ["signedByte", [-56]],
-    ["signedLong", [-1]],
-    ["double", [0.5]],
-  ] as const;
-  for (const [type, values] of types) {
-    const bytes = buildTiff({
-      directories: [page([330, type, [...values]])],
-      size: 900,
-    });
-    const error = await assertRejects(() => describe(bytes), DamageError);
-    assertStringIncludes(error.message, "for the tag 330", type);
-  }
 });
 
 /** The entries of a page of strips of bytes without compression. */
