@@ -141,29 +141,28 @@ function lengthsOf(
   const last = files.reduce((most, file) => Math.max(most, placeOf(file)), 0);
   const edge = files.find((file) => placeOf(file) === last)!;
   const inner = files.find((file) => placeOf(file) < last);
-  const firstLike = (file: MosaicFile) => placeOf(file) < last ? inner! : edge;
-  const isLonger = inner !== undefined && lengthOf(edge) > lengthOf(inner);
-  const misfit = isLonger
-    ? edge
-    : files.find((file) => lengthOf(file) !== lengthOf(firstLike(file)));
-  if (misfit !== undefined) {
-    const [one, other] = [misfit, isLonger ? inner : firstLike(misfit)];
+  const length = lengthOf(inner ?? edge);
+  const expectLike = (other: MosaicFile, file: MosaicFile) => {
+    if (lengthOf(file) === lengthOf(other)) return;
     throw new RangeError(
-      `${one.name} has ${
-        lengthOf(one)
+      `${file.name} has ${
+        lengthOf(file)
       } elements along dimension ${dimension}, and ${other.name} has ${
         lengthOf(other)
-      }, at ${describe(one.coordinates)} and ${
+      }, at ${describe(file.coordinates)} and ${
         describe(other.coordinates)
       }: files of one array have the same length, and only a shorter file can be the last one`,
     );
+  };
+  for (const file of files) {
+    expectLike(placeOf(file) < last ? inner! : edge, file);
   }
-  const length = lengthOf(inner ?? edge);
   if (inner !== undefined && (length === 0 || length % chunk !== 0)) {
     throw new RangeError(
       `${inner.name} has ${length} elements along dimension ${dimension}, which its ${pieces} of ${chunk} do not divide, and other files follow it there: Zarr has no padding between shards; convert the files to ${pieces} that divide them, or adopt each as an array of its own`,
     );
   }
+  if (lengthOf(edge) > length) expectLike(inner!, edge);
   const count = Math.max(1, Math.ceil(length / chunk));
   return {
     array: last * length + lengthOf(edge),
