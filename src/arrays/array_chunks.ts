@@ -21,7 +21,6 @@ import {
   describeStore,
   discard,
   inspectAsString,
-  setValue,
   type Snapshot,
   type Store,
   type StoreKey,
@@ -275,14 +274,8 @@ export class ArrayChunks {
       assertWritable(this.#store, key);
       assertValue(bytes);
       options.signal?.throwIfAborted();
-      if (this.#array.chunk.shard) {
-        const form = shardFormOf(this.#array);
-        const all = { ...options, exclusive };
-        await setShard(this.#chunks, key, form, bytes, all);
-      } else {
-        const chunks = this.#chunks as Required<Backend>;
-        await setValue(chunks, key, bytes, { ...options, exclusive });
-      }
+      const form = shardFormOf(this.#array);
+      await setShard(this.#chunks, key, form, bytes, { ...options, exclusive });
     } catch (error) {
       await discard(bytes, error);
       throw error;
@@ -418,42 +411,28 @@ export function chunksOf(
   };
 }
 
-/** The chunks of a snapshot, of which no more than `most` bytes are read into memory. */
+/** The chunks of a snapshot, of which no more than `most` bytes are read whole. */
 function limited(values: Snapshot, most: number): Snapshot {
-  const tooLong = (key: StoreKey) =>
-    new DamageError(
-      `Chunk ${
-        describe(key)
-      } has more than ${most} bytes, the most that its elements can take once they are encoded`,
-      { key },
-    );
   return {
     size: (key) => values.size(key),
     async read(key, range, options) {
-      if (range !== undefined) {
-        const read = await values.read(key, cut(range, most + 1), options);
-        if (read !== undefined && read.length > most) throw tooLong(key);
-        return read;
-      }
       const { limit = Infinity } = options ?? {};
+      if (range || limit < most) return await values.read(key, range, options);
       try {
-        const least = Math.min(limit, most);
-        return await values.read(key, range, { ...options, limit: least });
+        return await values.read(key, range, { ...options, limit: most });
       } catch (error) {
-        const isDamage = error instanceof SizeLimitError && most < limit;
-        throw isDamage ? tooLong(key) : error;
+        if (!(error instanceof SizeLimitError)) throw error;
+        throw new DamageError(
+          `Chunk ${
+            describe(key)
+          } has more than ${most} bytes, the most that its elements can take once they are encoded`,
+          { key },
+        );
       }
     },
     stream: (key, range) => values.stream(key, range),
     version: (key) => values.version(key),
   };
-}
-
-/** A range of at most `length` bytes. */
-function cut(range: ByteRange, length: number): ByteRange {
-  return "suffixLength" in range
-    ? { suffixLength: Math.min(range.suffixLength, length) }
-    : { offset: range.offset, length: Math.min(range.length, length) };
 }
 
 /** The backend of whole chunks: that of the array, unless chunks are stored in parts. */

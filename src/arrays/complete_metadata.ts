@@ -35,13 +35,12 @@ export function completeElements(document: Members): Members {
   return { ...document, data_type: dataType.json, fill_value, codecs };
 }
 
-/** Checks the fill value of a known data type; returns zero for a missing one. */
+/** Returns a fill value, which is checked later; by default that of the data type. */
 function completeFillValue(
   value: unknown,
   { name, known }: DocumentDataType,
 ): unknown {
-  if (value === undefined) {
-    if (known?.defaultFill !== undefined) return known.defaultFill;
+  if (value === undefined && known?.defaultFill === undefined) {
     throw new MetadataError(
       `Missing member "fill_value" in array metadata, which the data type ${
         describe(name)
@@ -49,34 +48,21 @@ function completeFillValue(
       "/fill_value",
     );
   }
-  const core = known && coreDataType(name);
-  if (core !== undefined && !isUnchecked(value, name)) {
-    atPath(
-      "/fill_value",
-      () => fillValueJson(core, numberOf(value), "fill_value"),
-    );
-  } else if (known !== undefined && value === null) {
+  if (value === null && known !== undefined) {
     refuse(
       `a fill_value of the data type ${describe(name)}`,
       value,
       "/fill_value",
     );
   }
-  return value;
-}
-
-/** Whether a fill value is accepted unchecked: `NaN` and infinities are refused when the document is formatted, and some programs write `bool` as 0 or 1. */
-function isUnchecked(value: unknown, dataType: string): boolean {
-  return typeof value === "number" &&
-    (!Number.isFinite(value) ||
-      dataType === "bool" && (value === 0 || value === 1));
+  return value === undefined ? known!.defaultFill : value;
 }
 
 /** The elements of a shard index: whole numbers of 8 bytes. */
 const INDEX_ELEMENTS: Elements = { bits: 64, toBytes: "bytes" };
 
 /** The greatest depth of shards in shards. */
-const MAX_NESTING = 32;
+const MOST_NESTED = 32;
 
 /**
  * Completes the codecs of array metadata, and the codecs of inner chunks in shards.
@@ -88,7 +74,7 @@ function completePipeline(
   codecs: readonly unknown[],
   elements: Elements,
   path: string,
-  nesting = 0,
+  depth = 0,
 ): NamedConfiguration[] {
   if (codecs.length === 0) {
     throw new MetadataError(
@@ -96,9 +82,9 @@ function completePipeline(
       path,
     );
   }
-  if (nesting > MAX_NESTING) {
+  if (depth > MOST_NESTED) {
     throw new MetadataError(
-      `Expected at most ${MAX_NESTING} shards in one another, found more`,
+      `Expected at most ${MOST_NESTED} shards in one another, found more`,
       path,
     );
   }
@@ -107,60 +93,34 @@ function completePipeline(
     () => completeCodecs(codecs as NamedConfiguration[], elements, "codecs"),
   );
   return completed.map((codec, i) => {
+    const { name, configuration } = codec;
     const at = `${path}/${i}`;
-    assertFixedLength(codec, elements, at);
-    const order = codec.configuration?.order;
-    if (codec.name === "transpose" && typeof order === "string") {
+    const isForLengths = name === "bytes" || name === "packbits";
+    const { bits, toBytes } = elements;
+    if (isForLengths && bits === undefined && toBytes !== "bytes") {
+      throw new MetadataError(
+        `Expected the codec ${
+          describe(toBytes)
+        }, since the elements differ in length, found ${describe(name)}`,
+        at,
+      );
+    }
+    const order = configuration?.order;
+    if (name === "transpose" && typeof order === "string") {
       refuse("a list of dimensions", order, `${at}/configuration/order`);
     }
-    return codec.name === "sharding_indexed"
-      ? completeShards(codec, elements, `${at}/configuration`, nesting)
-      : codec;
+    if (name !== "sharding_indexed" || !configuration) return codec;
+    const inner = { codecs: elements, index_codecs: INDEX_ELEMENTS };
+    const lists = Object.entries(inner).flatMap(([member, elements]) => {
+      const codecs = configuration[member];
+      if (!Array.isArray(codecs)) return [];
+      const below = `${at}/configuration/${member}`;
+      const list = completePipeline(codecs, elements, below, depth + 1);
+      return [[member, list] as const];
+    });
+    return {
+      ...codec,
+      configuration: { ...configuration, ...Object.fromEntries(lists) },
+    };
   });
-}
-
-function completeShards(
-  codec: NamedConfiguration,
-  elements: Elements,
-  path: string,
-  nesting: number,
-): NamedConfiguration {
-  const { configuration = {} } = codec;
-  const complete = (name: string, elements: Elements) => {
-    const codecs = configuration[name];
-    return Array.isArray(codecs)
-      ? {
-        [name]: completePipeline(
-          codecs,
-          elements,
-          `${path}/${name}`,
-          nesting + 1,
-        ),
-      }
-      : {};
-  };
-  return {
-    ...codec,
-    configuration: {
-      ...configuration,
-      ...complete("codecs", elements),
-      ...complete("index_codecs", INDEX_ELEMENTS),
-    },
-  };
-}
-
-/** Refuses codecs for elements of equal length if the elements differ in length. */
-function assertFixedLength(
-  { name }: NamedConfiguration,
-  { bits, toBytes }: Elements,
-  path: string,
-): void {
-  const isFixed = name === "bytes" || name === "packbits";
-  if (!isFixed || bits !== undefined || toBytes === "bytes") return;
-  throw new MetadataError(
-    `Expected the codec ${
-      describe(toBytes)
-    }, since the elements differ in length, found ${describe(name)}`,
-    path,
-  );
 }

@@ -8,6 +8,8 @@ import {
   ANY,
   checkOptions,
   describe,
+  objectRule,
+  type OptionRule,
   type OptionRules,
 } from "../errors/mod.ts";
 import {
@@ -17,6 +19,8 @@ import {
   dataTypeOf,
   type Elements,
   fillValueJson,
+  isMembers,
+  isWhole,
   type NamedConfiguration,
 } from "../metadata/mod.ts";
 import type { Part } from "../splitter/mod.ts";
@@ -74,9 +78,9 @@ import { resolveParts } from "./part_notation.ts";
  * ```
  */
 export function arrayMetadata(options: ArrayMetadataOptions): ArrayMetadata {
-  assertOptions(options);
-  const { shape, shardShape, chunkShape, attributes } = options;
-  assertShapes(shape, shardShape, chunkShape);
+  checkOptions(options, OPTIONS, "arrayMetadata", { otherNames: OTHER_NAMES });
+  assertShapes(options);
+  const { shape, shardShape, chunkShape, attributes, dimensionNames } = options;
   const dataType = parseDataType(options);
   const storage = {
     zarr_format: 3,
@@ -93,7 +97,7 @@ export function arrayMetadata(options: ArrayMetadataOptions): ArrayMetadata {
   };
   const others = {
     ...attributes && { attributes },
-    ...dimensionNamesOf(options),
+    ...dimensionNames && { dimension_names: [...dimensionNames] },
   };
   const array = parseArray({ ...storage, ...others });
   return options.parts === undefined
@@ -180,13 +184,16 @@ export interface ArrayMetadataOptions {
 }
 
 const OPTIONS: OptionRules<ArrayMetadataOptions> = {
-  shape: ANY,
+  shape: { ...lengthsFrom(0), isRequired: true },
   dataType: {
     expected: 'a name, such as "uint8", or an object with a name',
-    isValid: (value) => typeof value === "string" || isObject(value),
+    isValid: (value) =>
+      typeof value === "string" || isMembers(value) &&
+        typeof value.name === "string" && value.name !== "",
+    isRequired: true,
   },
-  chunkShape: ANY,
-  shardShape: ANY,
+  chunkShape: { ...lengthsFrom(1), isRequired: true },
+  shardShape: lengthsFrom(1),
   codecs: ANY,
   indexCodecs: ANY,
   indexLocation: ANY,
@@ -194,9 +201,24 @@ const OPTIONS: OptionRules<ArrayMetadataOptions> = {
   keyEncoding: ANY,
   suffix: ANY,
   parts: ANY,
-  dimensionNames: ANY,
-  attributes: { expected: "an object", isValid: isObject },
+  dimensionNames: {
+    expected: "a list of names, with null for a dimension without one",
+    isValid: (value) =>
+      Array.isArray(value) &&
+      value.every((name) => name === null || typeof name === "string"),
+  },
+  attributes: objectRule(),
 };
+
+/** A rule for lengths along dimensions. */
+function lengthsFrom(least: number): OptionRule {
+  return {
+    expected: `a list of whole numbers from ${least} to 2^53−1`,
+    isValid: (value) =>
+      Array.isArray(value) && value.every((length) => isWhole(length, least)),
+    outOfRange: "lists of numbers",
+  };
+}
 
 /** The names of options, by the names that other programs use for them. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
@@ -206,75 +228,24 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   chunkKeyEncoding: "keyEncoding",
 };
 
-/** Refuses options that are missing or unknown, or of an obviously wrong type. */
-function assertOptions(options: ArrayMetadataOptions): void {
-  if (!isObject(options)) {
-    throw new TypeError(
-      `Expected options with a shape, a dataType and a chunkShape, found ${
-        describe(options)
+/** Refuses options for different numbers of dimensions, and shards that are not made of whole chunks. */
+function assertShapes(options: ArrayMetadataOptions): void {
+  const { shape, shardShape, chunkShape } = options;
+  for (const name of ["chunkShape", "shardShape", "dimensionNames"] as const) {
+    const { length } = options[name] ?? shape;
+    if (length === shape.length) continue;
+    throw new RangeError(
+      `Expected ${name} to have as many dimensions as shape, ${shape.length}, found ${
+        describe(options[name])
       }`,
     );
   }
-  checkOptions(options, OPTIONS, "arrayMetadata", { otherNames: OTHER_NAMES });
-  for (const name of ["shape", "dataType", "chunkShape"] as const) {
-    if (options[name] !== undefined) continue;
-    throw new TypeError(
-      `Missing option ${
-        describe(name)
-      }; expected at least a shape, a dataType and a chunkShape`,
-    );
-  }
-}
-
-function assertShapes(
-  shape: readonly number[],
-  shardShape: readonly number[] | undefined,
-  chunkShape: readonly number[],
-): void {
-  const rank = assertShape("shape", shape, 0);
-  assertShape("chunkShape", chunkShape, 1, rank);
-  if (shardShape === undefined) return;
-  assertShape("shardShape", shardShape, 1, rank);
-  if (shardShape.every((length, i) => length % chunkShape[i]! === 0)) return;
+  const isMultiple = shardShape?.every((n, i) => n % chunkShape[i]! === 0);
+  if (isMultiple !== false) return;
   throw new RangeError(
     `Expected shardShape to be a multiple of chunkShape in every dimension, found ${
       describe(shardShape)
     } and ${describe(chunkShape)}`,
-  );
-}
-
-/**
- * Refuses a shape with lengths below `least` or of another rank.
- *
- * @returns The shape's rank.
- */
-function assertShape(
-  option: string,
-  shape: readonly number[],
-  least: number,
-  rank?: number,
-): number {
-  const isShape = Array.isArray(shape) &&
-    shape.every((length) => typeof length === "number");
-  if (!isShape) {
-    throw new TypeError(
-      `Expected ${option} to be a list of numbers, found ${describe(shape)}`,
-    );
-  }
-  if (
-    !shape.every((length) => Number.isSafeInteger(length) && length >= least)
-  ) {
-    throw new RangeError(
-      `Expected the lengths in ${option} to be whole numbers from ${least} to 2^53−1, found ${
-        describe(shape)
-      }`,
-    );
-  }
-  if (rank === undefined || shape.length === rank) return shape.length;
-  throw new RangeError(
-    `Expected ${option} to have as many dimensions as shape, ${rank}, found ${
-      describe(shape)
-    }`,
   );
 }
 
@@ -295,13 +266,6 @@ function parseDataType({ dataType, fillValue }: ArrayMetadataOptions): {
     };
   }
   const { name, configuration } = dataType;
-  if (typeof name !== "string" || name === "") {
-    throw new TypeError(
-      `Expected dataType to be a name or an object with a name, found ${
-        describe(dataType)
-      }`,
-    );
-  }
   if (fillValue === undefined) {
     throw new TypeError(
       `Missing option "fillValue", which the data type ${
@@ -356,30 +320,4 @@ function keyEncodingOf(
 ): ChunkKeyEncoding {
   const base = toChunkKeyEncoding(keyEncoding);
   return suffix === undefined ? base : new SuffixChunkKeyEncoding(suffix, base);
-}
-
-function dimensionNamesOf(
-  { shape, dimensionNames }: ArrayMetadataOptions,
-): Pick<ArrayMetadata, "dimension_names"> {
-  if (dimensionNames === undefined) return {};
-  const isName = (name: unknown) => name === null || typeof name === "string";
-  if (!Array.isArray(dimensionNames) || !dimensionNames.every(isName)) {
-    throw new TypeError(
-      `Expected dimensionNames to be a list of names, with null for a dimension without one, found ${
-        describe(dimensionNames)
-      }`,
-    );
-  }
-  if (dimensionNames.length === shape.length) {
-    return { dimension_names: [...dimensionNames] };
-  }
-  throw new RangeError(
-    `Expected dimensionNames to have one name for each of the ${shape.length} dimensions, found ${
-      describe(dimensionNames)
-    }`,
-  );
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

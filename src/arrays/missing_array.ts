@@ -9,10 +9,8 @@ import { hasDocument } from "./read_document.ts";
 
 const DOCUMENT = "/zarr.json";
 
-/** The greatest number of keys that are listed for a message. */
-const MOST_KEYS = 1000;
-/** The greatest number of nodes that a message names. */
-const MOST_NODES = 3;
+/** The greatest number of keys that are listed for a message, and of nodes that the message names. */
+const [MOST_KEYS, MOST_NODES] = [1000, 3];
 
 /**
  * Creates the error for a path without `zarr.json`. The error says whether Zarr v2 metadata
@@ -33,7 +31,9 @@ export async function missingArray(
       `Expected a Zarr v3 array at ${there}, found a Zarr v2 ${node} (${name}); v2View shows it as Zarr v3, and migrate or zarr-parts migrate gives it a zarr.json`,
     );
   }
-  const nodes = await nodesNearby(store, root, options);
+  const nodes = await findNodes(store, root, options) ||
+    root && await findNodes(store, "", options) ||
+    "; the folder or URL may not exist";
   return new MetadataError(
     `No Zarr node at ${there}: there is no ${
       describe(root + DOCUMENT)
@@ -47,64 +47,49 @@ export async function groupForArray(
   root: "" | StoreKey,
   options: StoreOptions | undefined,
 ): Promise<MetadataError> {
-  const nodes = await findNodes(store, `${root}/`, options);
+  const nodes = store.list ? await findNodes(store, root, options) : "";
   return new MetadataError(
-    `Expected an array, found a group${nodesAt(nodes)}`,
+    `Expected an array, found a group${nodes}`,
     "/node_type",
     { document: root + DOCUMENT, store: describeStore(store) },
   );
 }
 
-const UNKNOWN = "; the folder or URL may not exist";
-
-/** Says where nodes are: below a path, or else anywhere in the store. */
-async function nodesNearby(
+/**
+ * Says where nodes are: those below a path among the first keys of a listing or, in a store
+ * that cannot list, the nearest one above. The text is empty if there are none.
+ */
+async function findNodes(
   store: Store,
   root: "" | StoreKey,
   options: StoreOptions | undefined,
 ): Promise<string> {
-  if (store.list !== undefined) {
-    for (const folder of new Set([root, ""])) {
-      const nodes = await findNodes(store, `${folder as StoreKey}/`, options);
-      if (nodes.length > 0) return nodesAt(nodes);
-    }
-    return UNKNOWN;
-  }
-  for (let path: string = root; path !== "";) {
+  const nodes = new Set<string>();
+  for (let path: string = root; store.list === undefined && path !== "";) {
     path = path.slice(0, path.lastIndexOf("/"));
     const key = `${path}${DOCUMENT}` as StoreKey;
     if (await hasDocument(store, key, options)) return nodesAt([path]);
   }
-  return UNKNOWN;
-}
-
-function nodesAt(roots: readonly string[]): string {
-  if (roots.length === 0) return "";
-  const named = roots.slice(0, MOST_NODES).map((root) => root || "/");
-  if (roots.length === 1) return `; there is a node at ${describeAll(named)}`;
-  const names = roots.length > MOST_NODES
-    ? `${named.map(describe).join(", ")} and elsewhere`
-    : describeAll(named);
-  return `; there are nodes at ${names}`;
-}
-
-/** Finds the roots of nodes below a prefix among the first keys of a listing. */
-async function findNodes(
-  store: Store,
-  prefix: StoreKey,
-  options: StoreOptions | undefined,
-): Promise<string[]> {
-  const nodes = new Set<string>();
   let count = 0;
   try {
-    for await (const key of store.list?.(prefix, options) ?? []) {
-      const [, root] = /^(.*)\/(?:zarr\.json|\.zarray|\.zgroup)$/.exec(key) ??
+    for await (const key of store.list?.(`${root}/`, options) ?? []) {
+      const [, node] = /^(.*)\/(?:zarr\.json|\.zarray|\.zgroup)$/.exec(key) ??
         [];
-      if (root !== undefined && `${root}/` !== prefix) nodes.add(root);
+      if (node !== undefined && node !== root) nodes.add(node);
       if (++count === MOST_KEYS) break;
     }
   } catch {
     options?.signal?.throwIfAborted(); // Otherwise the message names no nodes.
   }
-  return [...nodes].sort();
+  return nodesAt([...nodes].sort());
+}
+
+function nodesAt(roots: readonly string[]): string {
+  if (roots.length === 0) return "";
+  const names = describeAll(
+    roots.slice(0, MOST_NODES).map((root) => root || "/"),
+  );
+  return roots.length === 1
+    ? `; there is a node at ${names}`
+    : `; there are nodes at ${names}`;
 }

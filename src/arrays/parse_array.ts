@@ -7,6 +7,7 @@ import {
   assertPartKeys,
   checkConfiguration,
   ConcatParts,
+  type FlatPart,
   flatParts,
   sampleKeys,
 } from "../concat_parts/mod.ts";
@@ -73,7 +74,7 @@ export function parseArray(
     },
     gridShape,
     keys,
-    ...below("/storage_transformers", () => parseParts(metadata, keys)),
+    parts: parseParts(metadata, keys),
   }, chunk);
   if (isNew) assertStorable(array);
   return array;
@@ -95,7 +96,7 @@ export function withParts(
   return new ParsedArray({
     ...array,
     metadata,
-    ...below("/storage_transformers", () => parseParts(metadata, array.keys)),
+    parts: parseParts(metadata, array.keys),
   }, array.chunk);
 }
 
@@ -185,16 +186,15 @@ function parseKeys(
 function parseParts(
   { shape, storage_transformers = [] }: ArrayMetadata,
   keys: ChunkKeyEncoding,
-): Pick<ParsedArray, "parts" | "suffixPaths"> {
-  const transformers = storage_transformers.map((member, i) =>
-    below(pointer("", i), () => parseTransformer(member))
-  );
-  const parts = flatParts(transformers);
-  assertPartKeys(parts, keys, shape.length);
-  return {
-    parts: parts.map(({ path: _, ...part }) => part),
-    suffixPaths: parts.map(({ path }) => `/storage_transformers${path}`),
-  };
+): readonly FlatPart[] {
+  return below("/storage_transformers", () => {
+    const transformers = storage_transformers.map((member, i) =>
+      below(pointer("", i), () => parseTransformer(member))
+    );
+    const parts = flatParts(transformers);
+    assertPartKeys(parts, keys, shape.length);
+    return parts;
+  });
 }
 
 /** Parses a storage transformer; returns `undefined` for an unknown one that may be skipped. */

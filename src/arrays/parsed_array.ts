@@ -2,6 +2,7 @@ import {
   type ChunkKeyEncoding,
   isOwnEncoding,
 } from "../chunk_key_encoding/mod.ts";
+import type { FlatPart } from "../concat_parts/mod.ts";
 import { ChunkKeyError, describe, MetadataError } from "../errors/mod.ts";
 import type { ArrayMetadata, NamedConfiguration } from "../metadata/mod.ts";
 import type { ShardLayout } from "../shards/mod.ts";
@@ -42,7 +43,7 @@ export interface ParsedDataType {
 
 type ArrayFields = Pick<
   ParsedArray,
-  "metadata" | "dataType" | "gridShape" | "keys" | "parts" | "suffixPaths"
+  "metadata" | "dataType" | "gridShape" | "keys" | "parts"
 >;
 
 /** The checked description of an array by its metadata, made by `parseArray`. */
@@ -58,9 +59,7 @@ export class ParsedArray {
    * The parts that a chunk is stored in, in the order in which they make up the chunk; one
    * part without suffix and size if a chunk is one object.
    */
-  readonly parts: readonly Part[];
-  /** The JSON pointer of each part's key suffix in the metadata. */
-  readonly suffixPaths: readonly string[];
+  readonly parts: readonly FlatPart[];
   /** How chunks are encoded: the stored ones, the inner chunks in these, and so on. */
   readonly levels: readonly ChunkLevel[];
   /** Whether all keys are valid, since some were checked; registered encodings may return any text. */
@@ -73,7 +72,6 @@ export class ParsedArray {
     this.keys = fields.keys;
     this.#areKeysValid = isOwnEncoding(fields.keys);
     this.parts = fields.parts;
-    this.suffixPaths = fields.suffixPaths;
     const levels = [chunk];
     for (let level = chunk; level.shard; level = level.shard.inner) {
       levels.push(level.shard.inner);
@@ -113,8 +111,9 @@ export class ParsedArray {
 
   /** Whether a chunk is stored in parts, and not as one object under its key. */
   get hasParts(): boolean {
-    const [{ keySuffix, size }, ...others] = this.parts as [Part, ...Part[]];
-    return keySuffix !== "" || size !== undefined || others.length > 0;
+    return this.parts.some(({ keySuffix, size }) =>
+      keySuffix !== "" || size !== undefined
+    );
   }
 
   /**

@@ -1,6 +1,6 @@
 import { innermostEncoding } from "../chunk_key_encoding/mod.ts";
 import { assertPartKeys, sampleKeys } from "../concat_parts/mod.ts";
-import { describe, MetadataError } from "../errors/mod.ts";
+import { below, describe, MetadataError } from "../errors/mod.ts";
 import { isMetadataKey } from "../stores/mod.ts";
 import type { ParsedArray } from "./parsed_array.ts";
 
@@ -11,7 +11,7 @@ import type { ParsedArray } from "./parsed_array.ts";
  * @throws {MetadataError} With the place of the suffix.
  */
 export function assertPortableKeys(
-  { keys, gridShape, parts, suffixPaths }: ParsedArray,
+  { keys, gridShape, parts }: ParsedArray,
 ): void {
   const rank = gridShape.length;
   const samples = sampleKeys(keys, rank);
@@ -29,8 +29,10 @@ export function assertPortableKeys(
       "/chunk_key_encoding",
     );
   }
-  const placed = parts.map((part, i) => ({ ...part, path: suffixPaths[i]! }));
-  assertPartKeys(placed, keys, rank, { problemOf, ignoreCase: true });
+  below(
+    "/storage_transformers",
+    () => assertPartKeys(parts, keys, rank, { problemOf, ignoreCase: true }),
+  );
 }
 
 function problemOf(key: string): string | undefined {

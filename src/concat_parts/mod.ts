@@ -8,6 +8,11 @@ export {
   type ComposedStore,
   ConcatParts,
 } from "./concat_parts.ts";
-export { assertPartKeys, flatParts, sampleKeys } from "./part_keys.ts";
+export {
+  assertPartKeys,
+  type FlatPart,
+  flatParts,
+  sampleKeys,
+} from "./part_keys.ts";
 export { checkConfiguration } from "./part_schema.ts";
 export { ListedParts, partsBackend } from "./parts_backend.ts";

@@ -8,7 +8,7 @@ export interface OptionRule {
   /** Whether a value is as expected. An absent option is always valid, unless it is required. */
   readonly isValid: (value: unknown) => boolean;
   /** For which invalid values a `RangeError` is thrown, and not a `TypeError`. */
-  readonly outOfRange?: "numbers" | "all";
+  readonly outOfRange?: "numbers" | "lists of numbers" | "all";
   readonly isRequired?: boolean;
 }
 
@@ -80,7 +80,9 @@ export function checkOption(
 ): void {
   if (value === undefined ? !isRequired : isValid(value)) return;
   const isOutOfRange = outOfRange === "all" ||
-    outOfRange === "numbers" && typeof value === "number";
+    outOfRange === "numbers" && typeof value === "number" ||
+    outOfRange === "lists of numbers" && Array.isArray(value) &&
+      value.every((each) => typeof each === "number");
   throw new (isOutOfRange ? RangeError : TypeError)(
     `Expected the option "${name}" to be ${expected}, found ${describe(value)}`,
   );

@@ -268,8 +268,12 @@ const REFUSED: [ErrorClass: typeof RangeError, Record<string, object[]>][] = [
     "a multiple of chunkShape": [{ shardShape: [8, 6] }, {
       shardShape: [4, 2],
     }],
-    "lengths in chunkShape": [{ chunkShape: [0, 4] }],
-    "lengths in shape": [{ shape: [-1, 4] }, { shape: [1.5, 4] }],
+    '"chunkShape" to be a list of whole numbers from 1': [
+      { chunkShape: [0, 4] },
+    ],
+    '"shape" to be a list of whole numbers from 0': [{ shape: [-1, 4] }, {
+      shape: [1.5, 4],
+    }],
     'Unknown data type "f3"': [{ dataType: "f3" }],
     "the byte order in the codec": [{ dataType: ">f4" }],
     'Codec "bytes" (array to bytes) follows "zstd"': [
@@ -279,7 +283,7 @@ const REFUSED: [ErrorClass: typeof RangeError, Record<string, object[]>][] = [
     '"indexLocation" is for shards': [{ indexLocation: "start" }],
     '"indexCodecs" is for shards': [{ indexCodecs: ["bytes"] }],
     'Suffix "/../x"': [{ suffix: "/../x" }],
-    "one name for each of the 2 dimensions": [{ dimensionNames: ["x"] }],
+    "dimensionNames to have as many dimensions": [{ dimensionNames: ["x"] }],
     "at least one part": [{ parts: [] }],
     "a size in bytes after the colon": [
       { parts: [".header:", ""] },
@@ -319,16 +323,20 @@ const REFUSED: [ErrorClass: typeof RangeError, Record<string, object[]>][] = [
     'Parts [".index"] have no room': [{ ...SHARDED, parts: [".index"] }],
   }],
   [TypeError, {
-    "shape to be a list of numbers": [{ shape: 10 }, { shape: ["1", 2] }],
-    'Missing option "dataType"': [{ dataType: undefined }],
-    'the option "dataType" to be a name': [{ dataType: 8 }],
-    "dataType to be a name or an object with a name": [{ dataType: {} }],
+    '"shape" to be a list of whole numbers': [{ shape: 10 }, {
+      shape: ["1", 2],
+    }],
+    'the option "dataType" to be a name': [
+      { dataType: undefined },
+      { dataType: 8 },
+      { dataType: {} },
+    ],
     'Missing option "fillValue"': [{ dataType: { name: "bfloat16" } }],
     "codecs to be a list": [{ codecs: "zstd" }],
     "a codec in codecs": [{ codecs: [7] }, { codecs: [""] }],
     '"transpose" to have an order': [{ codecs: ["transpose"] }],
     "Expected a suffix": [{ suffix: 7 }],
-    "dimensionNames to be a list": [{ dimensionNames: ["x", 2] }],
+    '"dimensionNames" to be a list': [{ dimensionNames: ["x", 2] }],
     '"attributes" to be an object': [{ attributes: [] }],
     'expected "dataType"': [{ data_type: "uint8" }, { dtype: "uint8" }],
     'expected "chunkShape"': [{ chunks: [4, 4] }],

@@ -173,7 +173,8 @@ Deno.test("createArrayChunks keeps fill values of the data type, and refuses oth
   ];
   for (const [data_type, ...fills] of refused) {
     for (const fill_value of fills) {
-      const metadata = arrayMetadata({ data_type, fill_value });
+      const codecs = ["crc32c"];
+      const metadata = arrayMetadata({ data_type, fill_value, codecs });
       await assertRefused(metadata, "/fill_value", `"${data_type}"`);
     }
   }
