@@ -9,7 +9,6 @@ import {
   changeNodes,
   changeZarrJson,
   hasNonFinite,
-  isArrayDocument,
   isV2Document,
   nodePaths,
   parseExactZarrJson,
@@ -111,37 +110,17 @@ export class StoreView {
     key: StoreKey,
     options: StoreOptions | undefined,
   ): Promise<Uint8Array | undefined> {
-    const { store, arrays } = this;
-    if (isV2Document(key)) return await readV2Document(store, key, options);
-    const { changes } = arrays;
-    const bytes = await readDocument(store, key, options);
-    const root = rootOf(key);
-    const isLatest = arrays.changes === changes;
-    if (bytes === undefined) {
-      if (isLatest) arrays.delete(root);
-      return undefined;
+    if (isV2Document(key)) {
+      return await readV2Document(this.store, key, options);
     }
-    return this.#shownDocument(key, bytes, (document) => {
-      if (!isLatest) return;
-      // The chunks of the array need no second read.
-      if (isArrayDocument(document)) arrays.cacheDocument(root, bytes);
-      else arrays.delete(root);
-    });
+    const bytes = await this.arrays.readDocument(rootOf(key), options);
+    return bytes && this.#shownDocument(key, bytes);
   }
 
-  /**
-   * Converts a stored document to the one that is shown.
-   *
-   * @param note Called with the stored document.
-   */
-  #shownDocument(
-    key: StoreKey,
-    bytes: Uint8Array,
-    note?: (document: unknown) => void,
-  ): Uint8Array {
+  /** Converts a stored document to the one that is shown. */
+  #shownDocument(key: StoreKey, bytes: Uint8Array): Uint8Array {
     const { store, translation } = this;
     const show = (document: unknown) => {
-      note?.(document);
       translation.check?.(withNumbers(document));
       return changeNodes(
         document,

@@ -109,15 +109,11 @@ export interface Translation {
   ): PlainArray | undefined;
 }
 
-/** What a store has at a root, as it was read last. */
+/** The document of a node, as it was read last. */
 interface CachedNode {
-  /** The document; `undefined` while it is read for the first time. */
-  bytes?: Uint8Array;
-  /** The array of the document; `undefined` for a node that is shown as it is stored. */
-  array?: PlainArray | undefined;
-  /** Whether `array` belongs to `bytes`. */
-  isOpened: boolean;
-  opening?: Promise<PlainArray | undefined> | undefined;
+  readonly bytes: Uint8Array;
+  /** The array of the document, once it is opened; none for a node that is shown as it is stored. */
+  opened?: { readonly array: PlainArray | undefined };
   /** Whether the document was read through the view since the array was opened the last time. */
   isRead: boolean;
 }
@@ -130,6 +126,8 @@ export class TranslatedArrays {
   readonly #store: Store;
   readonly #translation: Translation;
   readonly #nodes = new Map<string, CachedNode>();
+  readonly #opening = new Map<string, Promise<PlainArray | undefined>>();
+  /** The number of documents that were written or deleted through the view. */
   #changes = 0;
 
   constructor(store: Store, translation: Translation) {
@@ -144,9 +142,12 @@ export class TranslatedArrays {
   at(
     root: string,
   ): PlainArray | undefined | Promise<PlainArray | undefined> {
-    const node = this.#nodes.get(root);
-    if (node?.isOpened) return node.array;
-    return node?.opening ?? this.#open(root);
+    const { opened } = this.#nodes.get(root) ?? {};
+    if (opened) return opened.array;
+    const opening = this.#opening.get(root) ??
+      this.#open(root).finally(() => this.#opening.delete(root));
+    this.#opening.set(root, opening);
+    return opening;
   }
 
   /** Reads the stored document of a node, or returns the one that its array was made of; `undefined` if there is none. */
@@ -156,21 +157,19 @@ export class TranslatedArrays {
     return bytes && parseZarrJson(bytes);
   }
 
-  /** The number of documents that were written or deleted through the view. */
-  get changes(): number {
-    return this.#changes;
-  }
-
   /**
-   * Caches the bytes of an array's document that a user of the view has read. If the
-   * bytes differ from the cached ones, another program has changed the array, and the
-   * array is opened again.
+   * Reads the document of a node for a user of the view. The array is opened again if
+   * another program has changed the document.
    */
-  cacheDocument(root: string, bytes: Uint8Array): void {
-    const isSame = this.#take(root, bytes);
-    const node = this.#nodes.get(root)!;
-    if (isSame) node.array?.refresh();
+  async readDocument(
+    root: string,
+    options: StoreOptions | undefined,
+  ): Promise<Uint8Array | undefined> {
+    const node = await this.#load(root, options);
+    if (node === undefined) return undefined;
+    node.opened?.array?.refresh();
     node.isRead = true;
+    return node.bytes;
   }
 
   /**
@@ -185,62 +184,60 @@ export class TranslatedArrays {
 
   /** Reads an array's document again, and returns the array as it is now. */
   async reload(root: string): Promise<PlainArray | undefined> {
-    const changes = this.#changes;
-    const bytes = await readDocument(this.#store, documentOf(root));
-    if (this.#changes === changes) {
-      if (bytes === undefined) this.delete(root);
-      else this.#take(root, bytes);
-    }
+    await this.#load(root);
     return await this.at(root);
   }
 
-  /** Removes an array from the cache. */
+  /** Removes a node from the cache. */
   delete(root: string): void {
     this.#nodes.delete(root);
+    this.#opening.delete(root);
   }
 
-  /** Removes an array whose document is written or deleted through the view. */
+  /** Removes a node whose document is written or deleted through the view. */
   invalidate(root: string): void {
     this.#changes++;
     this.delete(root);
   }
 
-  /** Caches the bytes of a document. Returns whether they are the cached ones. */
-  #take(root: string, bytes: Uint8Array): boolean {
-    const node = this.#nodes.get(root);
-    if (node?.bytes && isSameBytes(node.bytes, bytes)) return true;
-    this.#nodes.set(root, {
-      bytes: copyBytes(bytes),
-      isOpened: false,
-      isRead: node?.isRead ?? false,
-    });
-    return false;
+  /** Reads the document of a node, and caches it unless it is written meanwhile. */
+  async #load(
+    root: string,
+    options?: StoreOptions,
+  ): Promise<CachedNode | undefined> {
+    const changes = this.#changes;
+    const bytes = await readDocument(this.#store, documentOf(root), options);
+    const isLatest = this.#changes === changes;
+    if (bytes === undefined) {
+      if (isLatest) this.delete(root);
+      return undefined;
+    }
+    const known = this.#nodes.get(root);
+    if (known && isSameBytes(known.bytes, bytes)) return known;
+    const node = { bytes: copyBytes(bytes), isRead: known?.isRead ?? false };
+    if (isLatest) {
+      this.delete(root);
+      this.#nodes.set(root, node);
+    }
+    return node;
   }
 
-  /** Opens an array, for all callers that wait for it. */
-  #open(root: string): Promise<PlainArray | undefined> {
-    const node: CachedNode = this.#nodes.get(root) ??
-      { isOpened: false, isRead: false };
-    this.#nodes.set(root, node);
-    const open = async () => {
-      const key = documentOf(root);
-      const bytes = node.bytes ?? await readDocument(this.#store, key);
-      if (bytes === undefined) return undefined;
-      node.array = inDocument(
-        key,
-        describeStore(this.#store),
-        () => this.#translation.open(this.#store, root, parseZarrJson(bytes)),
-      );
-      node.bytes = bytes;
-      node.isOpened = true;
-      return node.array;
-    };
-    node.opening = open().finally(() => {
-      node.opening = undefined;
-      const isKept = node.isOpened || this.#nodes.get(root) !== node;
-      if (!isKept) this.delete(root);
-    });
-    return node.opening;
+  /** Opens the array of a document. One that is not understood is read again by the next call. */
+  async #open(root: string): Promise<PlainArray | undefined> {
+    const node = this.#nodes.get(root) ?? await this.#load(root);
+    if (node === undefined) return undefined;
+    try {
+      node.opened ??= {
+        array: inDocument(documentOf(root), describeStore(this.#store), () => {
+          const document = parseZarrJson(node.bytes);
+          return this.#translation.open(this.#store, root, document);
+        }),
+      };
+      return node.opened.array;
+    } catch (error) {
+      this.delete(root);
+      throw error;
+    }
   }
 }
 
