@@ -127,9 +127,13 @@ export function fillBytes(
   if (parts.length !== count) return undefined;
   const length = size / count;
   for (const [i, part] of parts.entries()) {
-    const number = numberBytes(part, name, length);
-    if (number === undefined) return undefined;
-    bytes.set(number, i * length);
+    let bits = numberBits(part, name, length);
+    if (bits === undefined) return undefined;
+    bits = BigInt.asUintN(8 * length, bits);
+    for (let at = i * length; at < (i + 1) * length; at++) {
+      bytes[at] = Number(bits & 0xffn);
+      bits >>= 8n;
+    }
   }
   return bytes;
 }
@@ -156,79 +160,51 @@ function rawBytes(value: unknown, bytes: Uint8Array): Uint8Array | undefined {
   return bytes;
 }
 
-/** The bytes of a number in little endian. */
-function numberBytes(
+/** The bits of a number; those of a negative integer as a negative number. */
+function numberBits(
   value: unknown,
   name: string,
   length: number,
-): Uint8Array | undefined {
-  const bytes = new Uint8Array(length);
-  const view = new DataView(bytes.buffer);
-  const isFloat = /float/.test(name) || name.startsWith("complex");
+): bigint | undefined {
   if (typeof value === "string" && /^0x[0-9a-f]+$/i.test(value)) {
-    const digits = value.slice(2);
-    return digits.length === 2 * length
-      ? wholeBytes(BigInt(value), length)
-      : undefined;
+    return value.length === 2 + 2 * length ? BigInt(value) : undefined;
   }
-  if (value === "NaT" && /^numpy\.(date|time)/.test(name)) {
-    return wholeBytes(-(2n ** 63n), length);
-  }
-  // Programs take true for the number 1.
-  if (typeof value === "boolean") {
-    return numberBytes(Number(value), name, length);
-  }
-  if (!isFloat) {
-    const isWholeText = typeof value === "string" && /^-?\d{1,20}$/.test(value);
-    const isNumber = typeof value === "bigint" || Number.isInteger(value) ||
-      isWholeText;
-    return isNumber ? wholeBytes(BigInt(value as number), length) : undefined;
-  }
-  const number = typeof value === "bigint" || typeof value === "string"
-    ? floatOf(String(value))
-    : value;
-  if (typeof number !== "number") return undefined;
-  const isIeee = /^(?:float(?:16|32|64)|complex(?:64|128|_float\d\d))$/.test(
-    name,
-  );
+  if (value === "NaT" && /^numpy\.(date|time)/.test(name)) return -(2n ** 63n);
+  const isNumber = ["number", "bigint", "boolean"].includes(typeof value) ||
+    typeof value === "string" && NUMBER.test(value);
+  if (!isNumber) return undefined;
+  const number = Number(value); // Programs take true for the number 1.
+  if (/float|^complex/.test(name)) return floatBits(number, name, length);
+  if (!Number.isInteger(number)) return undefined;
+  return BigInt(value as number | bigint | boolean | string);
+}
+
+/** Matches a number that a document holds as a string. */
+const NUMBER = /^(?:NaN|-?Infinity|-?\d{1,400})$/;
+
+/** The bits of a float; `undefined` if the data type does not have it, or its numbers are not known. */
+function floatBits(
+  number: number,
+  name: string,
+  length: number,
+): bigint | undefined {
   if (name.endsWith("bfloat16")) {
     // The first half of the number as a float32.
-    const whole = new DataView(new ArrayBuffer(4));
-    whole.setFloat32(0, number, true);
-    if (!Number.isNaN(number) && whole.getUint16(0, true) !== 0) {
-      return undefined;
-    }
-    view.setUint16(0, whole.getUint16(2, true), true);
-  } else if (!isIeee) {
-    if (number !== 0 || Object.is(number, -0)) return undefined;
-  } else if (length === 2) {
-    view.setUint16(0, numberToHalf(number), true);
-  } else if (length === 4) view.setFloat32(0, number, true);
-  else view.setFloat64(0, number, true);
-  // The NaN of Zarr; the bits of NaN in JavaScript may vary.
-  if (Number.isNaN(number)) {
-    const nan = { 2: 0x7e00n, 4: 0x7fc00000n, 8: 0x7ff8000000000000n };
-    const bits = name.endsWith("bfloat16")
-      ? 0x7fc0n
-      : nan[length as keyof typeof nan];
-    return wholeBytes(bits, length);
+    const whole = floatBits(number, "float32", 4)!;
+    const isExact = (whole & 0xffffn) === 0n;
+    return isExact ? whole >> 16n : undefined;
   }
-  return bytes;
-}
-
-function floatOf(text: string): number | undefined {
-  const isFloat = /^(?:NaN|-?Infinity|-?\d{1,400})$/.test(text);
-  return isFloat ? Number(text) : undefined;
-}
-
-/** The bytes of a whole number, which may be negative, in little endian. */
-function wholeBytes(value: bigint, length: number): Uint8Array {
-  let rest = BigInt.asUintN(8 * length, value);
-  return Uint8Array.from({ length }, () => {
-    const byte = Number(rest & 0xffn);
-    rest >>= 8n;
-    return byte;
-  });
+  const isIeee = /^(?:float(?:16|32|64)|complex(?:64|128|_float\d\d))$/
+    .test(name);
+  if (!isIeee) return Object.is(number, 0) ? 0n : undefined;
+  if (length === 2) return BigInt(numberToHalf(number));
+  const view = new DataView(new ArrayBuffer(8));
+  if (length === 8) {
+    view.setFloat64(0, number);
+    return view.getBigUint64(0);
+  }
+  view.setFloat32(0, number);
+  return BigInt(view.getUint32(0));
 }
 
 /** Names a data type in messages. */
