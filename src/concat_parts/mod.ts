@@ -14,5 +14,5 @@ export {
   flatParts,
   sampleKeys,
 } from "./part_keys.ts";
-export { checkConfiguration } from "./part_schema.ts";
+export { checkConfiguration } from "./concat_parts.ts";
 export { ListedParts, partsBackend } from "./parts_backend.ts";

@@ -6,8 +6,8 @@ export {
   parseArrayMetadata,
   type RegularChunkGrid,
 } from "./array_metadata.ts";
-export { CODEC_BY_NAME, codecKind, keepsShape } from "./codec_table.ts";
-export { completeCodecs, type Elements } from "./complete_codecs.ts";
+export { CODEC_BY_NAME, codecKind, keepsShape } from "./codecs.ts";
+export { completeCodecs, type Elements } from "./codecs.ts";
 export {
   bitsOf,
   checkDataType,
@@ -38,7 +38,7 @@ export {
   nodePaths,
   withoutConsolidated,
 } from "./node_documents.ts";
-export { omeAxes } from "./ome_attributes_v2.ts";
+export { omeAxes } from "./v2_nodes.ts";
 export {
   assertMember,
   checkLengths,

@@ -1,4 +1,5 @@
 import { checkOption, describe } from "../errors/mod.ts";
+import { isMembers } from "../metadata/mod.ts";
 import {
   chunkCount,
   encodeShardIndex,
@@ -138,7 +139,7 @@ export function encodeShardAfter(
   const indexSize = shardIndexSize(layout);
   const before = chunks.map((chunk, place) =>
     chunk && container?.before &&
-    assertBytes(container.before(place, chunk), "before")
+    assertBytes(container.before(place, chunk), '"before" of the container')
   );
   const layOut: LayOut = (headSize) => {
     let end = Math.max(headSize, isAtStart ? indexSize : 0);
@@ -155,7 +156,7 @@ export function encodeShardAfter(
   if (container) assertHeadSize(first, headSize);
   const { index, end } = layOut(first?.length ?? 0);
   const tail = container?.tail &&
-    assertBytes(container.tail(index, end), "tail");
+    assertBytes(container.tail(index, end), '"tail" of the container');
   const indexStart = isAtStart ? 0 : end + (tail?.length ?? 0);
   const shard = new Uint8Array(isAtStart ? end : indexStart + indexSize);
   if (first !== undefined) shard.set(first);
@@ -199,26 +200,17 @@ function assertOptions(
     outOfRange: "all",
   });
   for (const bytes of [head, prefix, ...chunks]) {
-    if (bytes === undefined || bytes instanceof Uint8Array) continue;
+    if (bytes !== undefined) assertBytes(bytes, "the bytes of a shard");
+  }
+  // A function for many shards has no member `head`, and would be used as an empty container.
+  if (container !== undefined && !isMembers(container)) {
     throw new TypeError(
-      `Expected the bytes of a shard as Uint8Array, found ${describe(bytes)}`,
+      `Expected the container of one shard, an object with functions such as "head" and "tail", found ${
+        describe(container)
+      }; if tiffContainer or zipContainer gave it, call it with the grid coordinates of a shard`,
     );
   }
-  assertContainer(container);
   assertFirstBytes(layout, { prefix, container });
-}
-
-/** Checks that a container is an object. A function for many shards has no member `head`, and would be used as an empty container. */
-function assertContainer(container: unknown): void {
-  if (container === undefined) return;
-  if (typeof container === "object" && container !== null) return;
-  throw new TypeError(
-    typeof container === "function"
-      ? "Expected the container of one shard, found a function that gives the containers of many, as tiffContainer and zipContainer return: call it with the grid coordinates of the shard"
-      : `Expected a container, an object with functions such as "head" and "tail", found ${
-        describe(container)
-      }`,
-  );
 }
 
 /** Refuses a prefix beside a container, and either of them in a shard with its index at the start. */
@@ -255,23 +247,23 @@ function containerHead(
   layOut: LayOut,
 ): Uint8Array {
   if (container.head === undefined) return new Uint8Array();
-  const { length } = assertBytes(container.head(layOut(0).index), "head");
-  const head = assertBytes(container.head(layOut(length).index), "head");
+  const { length } = assertBytes(
+    container.head(layOut(0).index),
+    '"head" of the container',
+  );
+  const head = assertBytes(
+    container.head(layOut(length).index),
+    '"head" of the container',
+  );
   if (head.length === length) return head;
   throw new RangeError(
     `Expected a head of the container of ${length} bytes, as many as it had first, found ${head.length} bytes`,
   );
 }
 
-/** Checks that a function of a container returned a `Uint8Array`. */
-function assertBytes(
-  bytes: Uint8Array,
-  name: keyof ShardContainer,
-): Uint8Array {
+function assertBytes(bytes: unknown, what: string): Uint8Array {
   if (bytes instanceof Uint8Array) return bytes;
   throw new TypeError(
-    `Expected "${name}" of the container to give a Uint8Array, found ${
-      describe(bytes)
-    }`,
+    `Expected ${what} as Uint8Array, found ${describe(bytes)}`,
   );
 }

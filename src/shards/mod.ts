@@ -18,7 +18,7 @@ export {
   mayHaveRecords,
 } from "./file_record.ts";
 export { assertOtherBytes } from "./other_bytes.ts";
-export { readInnerChunk } from "./read_inner_chunk.ts";
+export { readInnerChunk } from "./read_shard.ts";
 export {
   assertExtents,
   assertShardIndex,
@@ -46,4 +46,4 @@ export {
   type InnerChunk,
   innerChunksOf,
   readIndex,
-} from "./walk_shard.ts";
+} from "./read_shard.ts";

@@ -1,4 +1,10 @@
-import { describe, isDamage, OtherBytesError } from "../errors/mod.ts";
+import {
+  checkOption,
+  describe,
+  isDamage,
+  oneOf,
+  OtherBytesError,
+} from "../errors/mod.ts";
 import { copyBytes } from "../runtime/mod.ts";
 import {
   resolveByteRange,
@@ -25,12 +31,7 @@ export type OtherBytes = "refuse" | "replace";
 
 /** Checks the option `otherBytes`. */
 export function assertOtherBytes(otherBytes: OtherBytes | undefined): void {
-  if ([undefined, "refuse", "replace"].includes(otherBytes)) return;
-  throw new TypeError(
-    `Expected otherBytes to be "refuse" or "replace", found ${
-      describe(otherBytes)
-    }`,
-  );
+  checkOption("otherBytes", otherBytes, oneOf("refuse", "replace"));
 }
 
 /** A shard that is stored. */

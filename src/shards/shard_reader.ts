@@ -30,7 +30,7 @@ import {
   shardIndexSize,
 } from "./shard_index.ts";
 import type { InnerPath, ShardForm } from "./shard_layout.ts";
-import { type ChunkBytes, readIndex } from "./walk_shard.ts";
+import { type ChunkBytes, readIndex } from "./read_shard.ts";
 
 /** Ranges with at most this many bytes between them are read by one request. */
 const LARGEST_GAP = 4 * 1024;

@@ -8,9 +8,9 @@ import {
   type StoreOptions,
   writeAll,
 } from "../stores/mod.ts";
-import { type ByteSource, pump } from "./byte_source.ts";
-import { type OpenEngine, openNative } from "./engine.ts";
-import type { Part } from "./parts.ts";
+import { type ByteSource, pump } from "./sources_and_sinks.ts";
+import { type OpenEngine, openNative } from "./engines.ts";
+import type { Part } from "./stream_options.ts";
 import { type Cut, Splitter } from "./splitter.ts";
 import {
   type Settings,

@@ -1,12 +1,12 @@
 /** Splitting and joining of bytes over streams and files, natively and in Wasm. Start at `streams.ts`. */
-export { type ByteSource, sourceOf } from "./byte_source.ts";
+export { type ByteSource, sourceOf } from "./sources_and_sinks.ts";
 export { joinedStream } from "./joined_source.ts";
 export {
   assertChunkSize,
   chunkSizes,
   type Part,
   storingOrder,
-} from "./parts.ts";
+} from "./stream_options.ts";
 export { Splitter } from "./splitter.ts";
 export {
   type ConcatOptions,

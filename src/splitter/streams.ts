@@ -1,10 +1,10 @@
 import { describe } from "../errors/mod.ts";
 import { rejectOnAbort } from "../runtime/mod.ts";
 import type { ByteReader, ByteWriter } from "../stores/mod.ts";
-import { PartSinks, sinkOf } from "./byte_sink.ts";
-import { type ByteSource, pump, sourceOf } from "./byte_source.ts";
+import { PartSinks, sinkOf } from "./sources_and_sinks.ts";
+import { type ByteSource, pump, sourceOf } from "./sources_and_sinks.ts";
 import { JoinedSource, streamOf } from "./joined_source.ts";
-import { chunkSizes, type Part } from "./parts.ts";
+import { chunkSizes, type Part } from "./stream_options.ts";
 import { type Cut, Splitter } from "./splitter.ts";
 import {
   type ConcatOptions,
@@ -13,7 +13,7 @@ import {
   type SplitOptions,
   type SplitReport,
 } from "./stream_options.ts";
-import { openerOf } from "./wasm_engine.ts";
+import { openerOf } from "./engines.ts";
 
 /**
  * Splits a chunk of any length into its parts, in constant memory. If the length

@@ -5,7 +5,7 @@ import {
   joinCrc32c,
 } from "../../src/checksum/crc32c.ts";
 import { WasmCrc32c } from "../../src/checksum/wasm_crc32c.ts";
-import { openWasm } from "../../src/splitter/wasm_engine.ts";
+import { openWasm } from "../../src/splitter/engines.ts";
 
 /** The names of all engines. */
 export const ENGINES = [

@@ -38,7 +38,7 @@ LACKS[Deno.args[0]!]!();
 // The package looks for Wasm when it is loaded, or later.
 const { crc32c, Crc32c } = await import("../../src/checksum/crc32c.ts");
 const { WasmCrc32c } = await import("../../src/checksum/wasm_crc32c.ts");
-const { openerOf } = await import("../../src/splitter/wasm_engine.ts");
+const { openerOf } = await import("../../src/splitter/engines.ts");
 
 const bytes = noise(700_000);
 const checksums: Record<string, number[]> = {};

@@ -1,6 +1,6 @@
 import * as zarr from "zarrita";
 import type { ChunkMetadata } from "../../src/codecs/codec.ts";
-import { codecKind } from "../../src/metadata/codec_table.ts";
+import { codecKind } from "../../src/metadata/codecs.ts";
 import { registerCodecs } from "../../src/codecs/register_codecs.ts";
 
 /** An array of `tests/fixtures/codecs.json`, and what numcodecs encodes it to. */

@@ -1,9 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { registerCodecs } from "../../src/codecs/register_codecs.ts";
-import {
-  CODEC_BY_NAME,
-  type CodecKind,
-} from "../../src/metadata/codec_table.ts";
+import { CODEC_BY_NAME, type CodecKind } from "../../src/metadata/codecs.ts";
 
 /** What the guide says of a codec. */
 interface Listed {

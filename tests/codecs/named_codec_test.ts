@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import * as zarr from "zarrita";
 import { namedCodec, SHORT_NAMES } from "../../src/codecs/named_codec.ts";
-import { type CodecKind, codecKind } from "../../src/metadata/codec_table.ts";
+import { type CodecKind, codecKind } from "../../src/metadata/codecs.ts";
 import { registerCodecs } from "../../src/codecs/register_codecs.ts";
 
 interface Codec {

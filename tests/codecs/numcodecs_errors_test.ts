@@ -7,7 +7,7 @@ import {
 import * as zarr from "zarrita";
 import { DamageError, MetadataError } from "../../mod.ts";
 import { type ChunkMetadata, noteKey } from "../../src/codecs/codec.ts";
-import { codecKind } from "../../src/metadata/codec_table.ts";
+import { codecKind } from "../../src/metadata/codecs.ts";
 import { registerCodecs } from "../../src/codecs/register_codecs.ts";
 
 const registry = new Map(zarr.registry);

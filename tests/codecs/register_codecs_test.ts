@@ -8,7 +8,7 @@ import {
 import * as zarr from "zarrita";
 import { DamageError } from "../../mod.ts";
 import { registerCodecs } from "../../src/codecs/register_codecs.ts";
-import { CODEC_BY_NAME } from "../../src/metadata/codec_table.ts";
+import { CODEC_BY_NAME } from "../../src/metadata/codecs.ts";
 import { TIFF_CODECS } from "../../src/tiff/tiff_codecs.ts";
 
 /** The codecs that encode and decode bytes, by the table. */

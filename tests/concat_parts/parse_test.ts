@@ -172,7 +172,7 @@ Deno.test("new ConcatParts throws TypeError and RangeError for what ConcatParts.
       RangeError,
       'The keySuffix "/zarr.json" makes no part key: with it, the key is that of a metadata document',
     ],
-    [[{ key_suffix: "" }], TypeError, 'expected "keySuffix"'],
+    [[{ key_suffix: "" }], TypeError, "an object with a keySuffix"],
     [[{ keySuffix: "", size: "4" }], TypeError, 'found "4"'],
     [[{ keySuffix: "", size: -1 }], RangeError, "found -1"],
     [[{ keySuffix: "", size: 1.5 }], RangeError, "found 1.5"],

@@ -39,8 +39,8 @@ Deno.test("encodeShard refuses what is no container, such as a function for many
     const [container, message] of [
       [tiffContainer(metadata), "call it with the grid coordinates"],
       [() => ({}), "call it with the grid coordinates"],
-      [null, "Expected a container, an object"],
-      ["tiff", "Expected a container, an object"],
+      [null, "Expected the container of one shard"],
+      ["tiff", "Expected the container of one shard"],
     ] as const
   ) {
     assertThrows(
@@ -125,7 +125,7 @@ Deno.test("encodeShard refuses containers that do not fit", () => {
     [
       { before: () => "a" as never },
       TypeError,
-      'Expected "before" of the container to give a Uint8Array, found "a"',
+      'Expected "before" of the container as Uint8Array, found "a"',
     ],
     [{ tail: () => null as never }, TypeError, "found null"],
   ];

@@ -5,12 +5,12 @@ import {
   type ChunkPlan,
   type OpenEngine,
   openNative,
-} from "../../src/splitter/engine.ts";
-import { chunkSizes } from "../../src/splitter/parts.ts";
+} from "../../src/splitter/engines.ts";
+import { chunkSizes } from "../../src/splitter/stream_options.ts";
 import { type Cut, Splitter } from "../../src/splitter/splitter.ts";
 import { settingsOf } from "../../src/splitter/stream_options.ts";
-import { instancesInUse, openWasm } from "../../src/splitter/wasm_engine.ts";
-import { WINDOW_LENGTH, Windows } from "../../src/splitter/windows.ts";
+import { instancesInUse, openWasm } from "../../src/splitter/engines.ts";
+import { WINDOW_LENGTH, Windows } from "../../src/splitter/splitter.ts";
 import { crc32cOfPeer } from "../checksum/crc32c_oracle.ts";
 import { noise } from "../checksum/noise.ts";
 import { runs } from "../support/runs.ts";

@@ -1,7 +1,7 @@
 /** Files of Deno as sources, and the pieces of joined streams that are read from them. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type ByteReader, concatStream, splitStream } from "../../mod.ts";
-import { instancesInUse } from "../../src/splitter/wasm_engine.ts";
+import { instancesInUse } from "../../src/splitter/engines.ts";
 import { ENGINES } from "../checksum/checksum_ways.ts";
 import { noise } from "../checksum/noise.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
