@@ -1,7 +1,7 @@
 import { countAt, cutAt, parts, sizeAt } from "./parts";
 
 // The cuts of one chunk: which of the bytes that have come may go on, and to which
-// parts they belong. `src/splitter/engine.ts` has the same in TypeScript.
+// parts they belong. `src/splitter/engines.ts` has the same in TypeScript.
 
 /** How many of the bytes that came last are always held back. */
 let tail: f64 = 0;

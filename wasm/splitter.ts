@@ -5,7 +5,7 @@ import { setParts, tableEnd } from "./parts";
 
 // The splitter: one chunk that is cut into its parts, or joined from them. The
 // caller moves the bytes and says how many have come; the module says which of them
-// may go on and to which parts they belong, and sums them up. `src/splitter/engine.ts`
+// may go on and to which parts they belong, and sums them up. `src/splitter/engines.ts`
 // describes what each function is for.
 
 export { endSums, sum } from "./checksums";

@@ -209,7 +209,7 @@ export async function missingArray(
 }
 
 /** Creates the error for a path where a group is, with the nodes in the group. */
-export async function groupForArray(
+async function groupForArray(
   store: Store,
   root: "" | StoreKey,
   options: StoreOptions | undefined,

@@ -227,7 +227,7 @@ function parseTransformer(member: unknown): Part[] | undefined {
  *
  * @throws {MetadataError} If no client could open the array.
  */
-export function completeElements(document: Members): Members {
+function completeElements(document: Members): Members {
   const what = "array metadata";
   assertMember(document, "data_type", what);
   const dataType = below("/data_type", () => checkDataType(document.data_type));

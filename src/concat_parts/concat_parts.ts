@@ -25,8 +25,7 @@ import {
   type StoreKey,
   storeOf,
 } from "../stores/mod.ts";
-import { partsBackend } from "./parts_backend.ts";
-import { assertBytes, splitChunk } from "./parts_backend.ts";
+import { assertBytes, partsBackend, splitChunk } from "./parts_backend.ts";
 
 /**
  * The `concat-parts` storage transformer: each chunk is stored as several objects

@@ -3,7 +3,7 @@ import type { Part } from "../splitter/mod.ts";
 import { chunkKeyProblem } from "../stores/mod.ts";
 
 /** The greatest number of parts of a chunk. `assertPartKeys` compares all pairs. */
-export const MOST_PARTS = 256;
+const MOST_PARTS = 256;
 
 /** The greatest number of storage transformers that divide a chunk. */
 const MOST_TRANSFORMERS = 32;

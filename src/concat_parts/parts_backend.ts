@@ -102,7 +102,7 @@ export class ListedParts {
 }
 
 /** Writes and deletes chunks as their parts, of which all or none are replaced. */
-export function partsWriter(
+function partsWriter(
   below: Backend,
   layout: PartsLayout,
 ): Pick<Backend, "prepare" | "remove" | "update"> {

@@ -290,7 +290,7 @@ const MOVED = [
  *
  * @param path The path of the group, whose last name tells a group of labels.
  */
-export function withOmeInOne(attributes: Members, path: string): Members {
+function withOmeInOne(attributes: Members, path: string): Members {
   if (!isOme(attributes, path.slice(path.lastIndexOf("/") + 1))) {
     return attributes;
   }

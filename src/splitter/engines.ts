@@ -1,7 +1,6 @@
 import { compileModule, crc32cByTables } from "../checksum/mod.ts";
 import { WASM_BINARY } from "./splitter_wasm.ts";
 import type { EngineName } from "./stream_options.ts";
-import { WINDOW_COUNT, WINDOW_LENGTH } from "./splitter.ts";
 
 /** The lengths by which an engine cuts a chunk, in bytes. */
 export interface ChunkPlan {
@@ -135,6 +134,18 @@ class NativeEngine implements Engine {
   }
 }
 
+/** How many windows are in use at once: while one is filled, bytes of the two before it may wait to be summed up or written. */
+export const WINDOW_COUNT = 4;
+/**
+ * How many bytes are read into a window. Twice as many take half as many calls of other
+ * threads. A write of 2 MiB or more would have Linux look for 2 MiB of memory in one piece,
+ * for which a virtual machine may have to ask its host: that takes up to ten times as long.
+ */
+const SIZE = 30 * 64 * 1024;
+/** Room in front of a window for bytes that are held back, so that they go on in one write with those read behind them. */
+export const FRONT = 64 * 1024;
+/** The length of the memory of a window. */
+export const WINDOW_LENGTH = FRONT + SIZE;
 /**
  * Chooses the engine for a chunk.
  *

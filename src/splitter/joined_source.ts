@@ -10,14 +10,14 @@ import {
 } from "../stores/mod.ts";
 import { type ByteSource, pump } from "./sources_and_sinks.ts";
 import { type OpenEngine, openNative } from "./engines.ts";
-import type { Part } from "./stream_options.ts";
-import { type Cut, Splitter } from "./splitter.ts";
 import {
+  type Part,
   type Settings,
   settingsOf,
   type SplitOptions,
   type SplitReport,
 } from "./stream_options.ts";
+import { type Cut, Splitter } from "./splitter.ts";
 
 /** The parts of a chunk that is joined. */
 interface Sources {

@@ -182,7 +182,7 @@ export function pump<T>(
 }
 
 /** The destination of the bytes of one part. */
-export interface ByteSink {
+interface ByteSink {
   /**
    * Writes bytes.
    *

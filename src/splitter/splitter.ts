@@ -9,11 +9,18 @@ import { copyBytes } from "../runtime/mod.ts";
 import {
   type ChunkPlan,
   type Engine,
+  FRONT,
   type OpenEngine,
   openNative,
+  WINDOW_COUNT,
+  WINDOW_LENGTH,
 } from "./engines.ts";
-import { assertChunkSize, type Part } from "./stream_options.ts";
-import type { Settings, SplitReport } from "./stream_options.ts";
+import {
+  assertChunkSize,
+  type Part,
+  type Settings,
+  type SplitReport,
+} from "./stream_options.ts";
 
 /** Bytes of one part that go on. */
 export interface Cut {
@@ -223,18 +230,6 @@ function splitPlan({ parts, chunkSize, isVerified }: Settings): ChunkPlan {
   return { sizes, tail: 0, end: total - withheld };
 }
 
-/** How many windows are in use at once: while one is filled, bytes of the two before it may wait to be summed up or written. */
-export const WINDOW_COUNT = 4;
-/**
- * How many bytes are read into a window. Twice as many take half as many calls of other
- * threads. A write of 2 MiB or more would have Linux look for 2 MiB of memory in one piece,
- * for which a virtual machine may have to ask its host: that takes up to ten times as long.
- */
-const SIZE = 30 * 64 * 1024;
-/** Room in front of a window for bytes that are held back, so that they go on in one write with those read behind them. */
-const FRONT = 64 * 1024;
-/** The length of the memory of a window. */
-export const WINDOW_LENGTH = FRONT + SIZE;
 /** A window with less room left than this is full. */
 const LEAST_ROOM = 64 * 1024;
 

@@ -1,18 +1,24 @@
 import { describe } from "../errors/mod.ts";
 import { rejectOnAbort } from "../runtime/mod.ts";
 import type { ByteReader, ByteWriter } from "../stores/mod.ts";
-import { PartSinks, sinkOf } from "./sources_and_sinks.ts";
-import { type ByteSource, pump, sourceOf } from "./sources_and_sinks.ts";
-import { JoinedSource, streamOf } from "./joined_source.ts";
-import { chunkSizes, type Part } from "./stream_options.ts";
-import { type Cut, Splitter } from "./splitter.ts";
 import {
+  type ByteSource,
+  PartSinks,
+  pump,
+  sinkOf,
+  sourceOf,
+} from "./sources_and_sinks.ts";
+import { JoinedSource, streamOf } from "./joined_source.ts";
+import {
+  chunkSizes,
   type ConcatOptions,
+  type Part,
   type Settings,
   settingsOf,
   type SplitOptions,
   type SplitReport,
 } from "./stream_options.ts";
+import { type Cut, Splitter } from "./splitter.ts";
 import { openerOf } from "./engines.ts";
 
 /**

@@ -257,7 +257,7 @@ export function splitPlainKey(
 }
 
 /** Whether a key, relative to its array, is that of a chunk in a view. */
-export function isPlainKey(key: string): boolean {
+function isPlainKey(key: string): boolean {
   return splitPlainKey(`/${key}`)?.root === "";
 }
 

@@ -134,7 +134,7 @@ function readableChunks(array: Members): ChunkDivision | undefined {
  * A codec with a name and a configuration, since zarrita fails without either. `bytes` of
  * booleans has no byte order, since zarrita reverses four booleans at a time in big endian.
  */
-export function shownCodec(codec: unknown, dataType: unknown): unknown {
+function shownCodec(codec: unknown, dataType: unknown): unknown {
   if (typeof codec === "string") return { name: codec, configuration: {} };
   if (!isMembers(codec)) return codec;
   const { name, configuration } = codec;
