@@ -3,14 +3,14 @@ import fc from "fast-check";
 import type { SplitOptions } from "../../mod.ts";
 import {
   type ChunkPlan,
+  instancesInUse,
   type OpenEngine,
   openNative,
+  openWasm,
+  WINDOW_LENGTH,
 } from "../../src/splitter/engines.ts";
-import { chunkSizes } from "../../src/splitter/stream_options.ts";
-import { type Cut, Splitter } from "../../src/splitter/splitter.ts";
-import { settingsOf } from "../../src/splitter/stream_options.ts";
-import { instancesInUse, openWasm } from "../../src/splitter/engines.ts";
-import { WINDOW_LENGTH, Windows } from "../../src/splitter/splitter.ts";
+import { chunkSizes, settingsOf } from "../../src/splitter/stream_options.ts";
+import { type Cut, Splitter, Windows } from "../../src/splitter/splitter.ts";
 import { crc32cOfPeer } from "../checksum/crc32c_oracle.ts";
 import { noise } from "../checksum/noise.ts";
 import { runs } from "../support/runs.ts";

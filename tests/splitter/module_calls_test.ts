@@ -1,7 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { ConcatParts, concatStream, splitStream } from "../../mod.ts";
-import type { Engine } from "../../src/splitter/engines.ts";
-import { openWasm } from "../../src/splitter/engines.ts";
+import { type Engine, openWasm } from "../../src/splitter/engines.ts";
 import { crc32cBitByBit } from "../checksum/crc32c_oracle.ts";
 import { noise } from "../checksum/noise.ts";
 
