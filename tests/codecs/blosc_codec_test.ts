@@ -1,9 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import * as zarr from "zarrita";
 import { bloscEntry } from "../../src/codecs/blosc_codec.ts";
+import { OWN_CODECS } from "./zarrita_codecs.ts";
 
-const loadZstd = zarr.registry.get("zstd")!;
+const loadZstd = OWN_CODECS.get("zstd")!;
 
 /** Bytes with runs, repeats and noise. */
 function mixedBytes(length: number, seed = 1): Uint8Array {

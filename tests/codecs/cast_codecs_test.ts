@@ -1,9 +1,9 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
-import * as zarr from "zarrita";
 import { DamageError, MetadataError } from "../../mod.ts";
 import type { NumberType } from "../../src/codecs/cast_elements.ts";
 import { coderOf } from "./codec_fixtures.ts";
+import { OWN_CODECS } from "./zarrita_codecs.ts";
 
 type Scalar = number | bigint;
 
@@ -190,7 +190,7 @@ for (const [from, to, configuration, value] of UNFIT) {
 }
 
 Deno.test("cast_value decodes whole numbers as zarrita does", async () => {
-  const Theirs = await zarr.registry.get("cast_value")!() as unknown as {
+  const Theirs = await OWN_CODECS.get("cast_value")!() as unknown as {
     fromConfig(configuration: object, metadata: object): {
       decode(chunk: object): { data: Float64Array };
     };

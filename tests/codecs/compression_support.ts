@@ -1,9 +1,8 @@
-import * as zarr from "zarrita";
 import { deflateEntry } from "../../src/codecs/deflate_codec.ts";
 import { zstdEntry } from "../../src/codecs/zstd_codec.ts";
+import { OWN_CODECS } from "./zarrita_codecs.ts";
 
-/** zarrita's own, which `registerCodecs` replaces in other test files. */
-export const loadPeer = zarr.registry.get("zstd")!;
+const loadPeer = OWN_CODECS.get("zstd")!;
 
 /** Whether `node:zlib` is used. The other way is what browsers use. */
 export const WAYS = ["native", "portable"] as const;

@@ -1,6 +1,5 @@
 /** The lengths that chunks may decode to. */
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
-import * as zarr from "zarrita";
 import { DamageError, MetadataError } from "../../mod.ts";
 import { decodeChunk } from "../../src/codecs/decode_chunk.ts";
 import { loadCodec } from "../../src/codecs/register_codecs.ts";
@@ -9,9 +8,10 @@ import {
   decodedLength,
   MOST_DECODED,
 } from "../../src/codecs/decoded_length.ts";
+import { OWN_CODECS } from "./zarrita_codecs.ts";
 
 async function make(name: string, dataType: string, shape: number[]) {
-  const entry = await loadCodec(name, { zstd: zarr.registry.get("zstd") });
+  const entry = await loadCodec(name, { zstd: OWN_CODECS.get("zstd") });
   const configuration = name === "blosc"
     ? {
       ...{ typesize: 1, cname: "lz4", clevel: 5 },

@@ -1,8 +1,6 @@
 import * as zarr from "zarrita";
-import { registerCodecs } from "../../src/codecs/register_codecs.ts";
 import { strides } from "./packbits_support.ts";
-
-registerCodecs(zarr);
+import "./zarrita_codecs.ts";
 
 /** An array of one chunk in a `Map`, with a codec of TIFF among others. */
 export async function tiffArray(

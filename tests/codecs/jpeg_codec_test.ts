@@ -2,10 +2,9 @@ import { assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
 import * as zarr from "zarrita";
 import { DamageError, MemoryStore, MetadataError } from "../../mod.ts";
 import { decodeJpeg } from "../../src/codecs/jpeg/decode_jpeg.ts";
-import { registerCodecs, withZarrParts } from "../../zarrita.ts";
+import { withZarrParts } from "../../zarrita.ts";
 import { fixture } from "./jpeg_fixtures.ts";
-
-registerCodecs(zarr);
+import "./zarrita_codecs.ts";
 
 const NAME = "imagecodecs_jpeg";
 const { jpeg } = fixture("33x17x3 -sample 2x1");

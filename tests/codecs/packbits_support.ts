@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import * as zarr from "zarrita";
-import { registerCodecs } from "../../src/codecs/register_codecs.ts";
 import {
   ELEMENT_KINDS,
   type ElementKind,
   type Elements,
 } from "./element_kinds.ts";
 import type { Configuration } from "./packbits_oracle.ts";
+import "./zarrita_codecs.ts";
 
 export interface Chunk {
   data: Elements;
@@ -21,8 +21,6 @@ export interface Codec {
 }
 
 export const PADDINGS = ["none", "first_byte", "last_byte"] as const;
-
-registerCodecs(zarr.registry);
 
 const entry = await zarr.registry.get("packbits")!();
 

@@ -1,8 +1,6 @@
 import * as zarr from "zarrita";
 import { noteKey } from "../../src/codecs/codec.ts";
-import { registerCodecs } from "../../src/codecs/register_codecs.ts";
-
-registerCodecs(zarr.registry);
+import "./zarrita_codecs.ts";
 
 export type Codecs = { name: string; configuration: Record<string, unknown> }[];
 
