@@ -1,6 +1,5 @@
 /** TIFFs as other programs write them, against the book or by its leave, adopted and read by zarrita. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import fc from "fast-check";
 import { deflateSync, zstdCompressSync } from "node:zlib";
 import * as zarr from "zarrita";
 import { verify } from "../../jobs.ts";
@@ -229,51 +228,6 @@ Deno.test("a last strip with fewer rows is read after each predictor, with sever
   });
 });
 
-Deno.test("integers of any number of bits are read, from the highest bit on", async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.constantFrom(
-        ...Array.from({ length: 31 }, (_, i) => i + 1).filter((n) => n % 8),
-      ),
-      fc.integer({ min: 1, max: 9 }),
-      fc.integer({ min: 1, max: 5 }),
-      fc.integer({ min: 1, max: 3 }),
-      fc.integer({ min: 1, max: 5 }),
-      fc.constantFrom(1, 5, 8, 32773),
-      async (bits, width, height, bands, rows, code) => {
-        const values = Array.from(
-          { length: width * height * bands },
-          (_, i) => (i * 2654435761 >>> 0) % 2 ** bits,
-        );
-        const packed = Array.from({ length: height }, (_, y) => {
-          const text = values.slice(y * width * bands, (y + 1) * width * bands)
-            .map((value) => value.toString(2).padStart(bits, "0")).join("");
-          return text.match(/.{1,8}/g)!
-            .map((byte) => parseInt(byte.padEnd(8, "0"), 2));
-        });
-        const pieces = [];
-        const encode = code === 1 ? (b: Uint8Array) => b : Object
-          .values(COMPRESSIONS).find(([own]) => own === code)![1];
-        for (let y = 0; y < height; y += rows) {
-          pieces.push(
-            encode(Uint8Array.from(packed.slice(y, y + rows).flat())),
-          );
-        }
-        const file = fileOf(pieces, [
-          ...picture(height, width),
-          compression(code),
-          rowsPerStrip(rows),
-          [258, "short", Array(bands).fill(bits)],
-          [277, "short", [bands]],
-        ]);
-        const { data } = await readOf(file, bands === 1 ? 2 : 3);
-        assertEquals(data, values);
-      },
-    ),
-    { numRuns: 100 },
-  );
-});
-
 /** LZW of programs before TIFF 6.0: from the lowest bit on, each byte by a code of its own. */
 function encodeOldLzw(bytes: Uint8Array): Uint8Array {
   let [held, heldBits, width, next] = [0n, 0n, 9n, 258];
@@ -465,41 +419,6 @@ Deno.test("a strip of more than 2 GiB without compression is divided", async () 
   ]);
 });
 
-Deno.test("a directory that is followed by damage is adopted as a page", async (t) => {
-  const raw = rowsOf(24, 10);
-  const entries = [...picture(24, 10)];
-  const cut = buildTiff({
-    start: DATA_AT,
-    directories: [{
-      entries: [
-        ...entries,
-        [258, "short", [8]],
-        [273, "long", [2048]],
-        [279, "long", [240]],
-      ],
-    }],
-  }).slice(0, -4);
-  cut.set(raw, 2048);
-  const cases: [string, Uint8Array, string][] = [
-    ["a circle", fileOf([raw], entries, 8), "circle of directories"],
-    ["a pointer beyond the end", fileOf([raw], entries, 99_999), "ends before"],
-    ["a missing pointer", cut, "ends before"],
-    [
-      "a sub-directory beyond the end",
-      fileOf([raw], [...entries, [330, "long", [99_999]]]),
-      "ends before",
-    ],
-  ];
-  for (const [name, file] of cases) {
-    await t.step(name, async () => {
-      for (const options of [{}, { page: 0 }]) {
-        const { data } = await readOf(file, 2, options);
-        assertEquals(data, Array.from(raw));
-      }
-    });
-  }
-});
-
 Deno.test("stacks of MetaMorph, NIH Image and ImageJ of one directory are read as all their planes, or refused", async (t) => {
   const planes = rowsOf(60, 10);
   const strips = [planes.slice(0, 100), planes.slice(100, 200)];
@@ -621,120 +540,5 @@ Deno.test("JPEG is read as libtiff reads it", async (t) => {
       const error = await assertRejects(() => readOf(damaged, 3), DamageError);
       assertEquals(error.key, KEYS[1]);
     },
-  );
-  await t.step("a last strip with fewer rows", async () => {
-    const tall = fixture("40x33x3 -quality 100").jpeg;
-    const file = fileOf([tall, tall], [
-      ...picture(66, 40),
-      compression(7),
-      rowsPerStrip(33),
-      [258, "short", [8, 8, 8]],
-      [277, "short", [3]],
-      [262, "short", [6]],
-    ]);
-    const { data } = await readOf(file, 3);
-    assertEquals(data.slice(0, data.length / 2), data.slice(data.length / 2));
-    const place = placeOf(tall, 0xc0);
-    const cut = (rows: number) => tall.with(place + 6, rows);
-    const last = (rows: number, height: number) =>
-      fileOf([tall, cut(rows)], [
-        ...picture(33 + height, 40),
-        compression(7),
-        rowsPerStrip(33),
-        [258, "short", [8, 8, 8]],
-        [277, "short", [3]],
-        [262, "short", [6]],
-      ]);
-    for (const rows of [25, 30, 32, 33]) {
-      const found = (await readOf(last(rows, 25), 3)).data;
-      assertEquals(found.length, 58 * 40 * 3);
-      assertEquals(found.slice(33 * 120, 56 * 120), data.slice(0, 23 * 120));
-    }
-    // What a shorter picture leaves out of the strip is zero.
-    const { data: filled } = await readOf(last(24, 25), 3);
-    assertEquals(filled.length, 58 * 40 * 3);
-    assertEquals(filled.slice(57 * 120), Array(120).fill(0));
-  });
-});
-
-Deno.test("a damaged stream of any compression gives elements or a DamageError with the key", async () => {
-  const jpeg = fixture("40x33x3 -quality 100");
-  const files: [Uint8Array, number][] = [
-    ...Object.values(COMPRESSIONS).flatMap(
-      ([code, encode]): [Uint8Array, number][] => {
-        const entries = [
-          ...picture(24, 10),
-          compression(code),
-          rowsPerStrip(7),
-        ];
-        const half: TiffEntry[] = [
-          [256, "long", [5]],
-          [258, "short", [16]],
-          [317, "short", [2]],
-        ];
-        const isPredicted = code !== 32773;
-        return [
-          [fileOf(strips(24, encode), entries), 2],
-          [
-            fileOf(strips(24, encode), [...entries, [256, "long", [20]], [
-              258,
-              "short",
-              [4],
-            ]]),
-            2,
-          ],
-          ...isPredicted
-            ? [
-              [fileOf(strips(24, encode), [...entries, ...half]), 2] as [
-                Uint8Array,
-                number,
-              ],
-            ]
-            : [],
-        ];
-      },
-    ),
-    [jpegPage(jpeg.jpeg, jpeg.shape, [262, "short", [6]]), 3],
-  ];
-  const place = fc.double({ min: 0, max: 0.9999, noNaN: true });
-  await fc.assert(
-    fc.asyncProperty(
-      fc.constantFrom(...files),
-      fc.array(fc.tuple(place, fc.nat(255)), { maxLength: 5 }),
-      fc.option(fc.tuple(place, place)),
-      async ([file, rank], changes, moved) => {
-        const bytes = file.slice();
-        const length = bytes.length - DATA_AT;
-        for (const [at, byte] of changes) {
-          bytes[DATA_AT + Math.floor(at * length)] = byte;
-        }
-        if (moved) { // Cuts bytes out, and zeros follow.
-          const [from, to] = moved.map((at) =>
-            DATA_AT + Math.floor(at * length)
-          )
-            .sort((a, b) => a - b) as [number, number];
-          bytes.copyWithin(from, to);
-          bytes.fill(0, bytes.length - (to - from));
-        }
-        const store = new MemoryStore([[KEYS[rank - 2]!, bytes]]);
-        try {
-          await adoptTiffs(store, "");
-        } catch (error) { // The header of a JPEG is read.
-          assert(error instanceof RangeError && rank === 3, String(error));
-          return;
-        }
-        const array = await zarr.open(withZarrParts(store), { kind: "array" });
-        try {
-          const { data } = await zarr.get(array);
-          const count = array.shape.reduce((product, n) => product * n, 1);
-          assertEquals((data as Uint8Array).length, count);
-        } catch (error) {
-          const cause = (error as Error).cause ?? error;
-          assert(cause instanceof DamageError, String(cause));
-          assertEquals(cause.key, KEYS[rank - 2]);
-        }
-      },
-    ),
-    { numRuns: 600 },
   );
 });

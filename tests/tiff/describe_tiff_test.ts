@@ -260,51 +260,23 @@ Deno.test("describeTiff takes at most 3 requests over HTTP", async (t) => {
   }
 });
 
-Deno.test("adoptTiffs takes at most 3 requests for each file over HTTP, that for its length included", async () => {
-  const cases: [string, TiffDirectory[], number, boolean][] = [
-    ["one page at the start", [tiledPage(16, false)], 8, false],
-    ["one page at the end", [tiledPage(16, false)], 5_000_000, false],
-    ["100,000 tiles at the start", [tiledPage(320, true)], 16, true],
-    ["100,000 tiles at the end", [tiledPage(320, true)], 20_000_000, true],
-  ];
-  for (const [name, directories, start, isBig] of cases) {
+Deno.test("adoptTiffs takes at most 3 requests for each file, that for its length included", async () => {
+  const directories = [tiledPage(320, false)];
+  for (const start of [8, 12_000_000]) {
     const bytes = buildTiff({
-      isBig,
       start,
       directories,
-      ...start < 100 && { size: 15_000_000 },
+      ...start === 8 && { size: 15_000_000 },
     });
-    const requests: string[] = [];
-    const handler = storeHandler(new MemoryStore([["/c/0/0.tif", bytes]]));
-    const server = serve((request) => {
-      const { pathname } = new URL(request.url);
-      const range = request.headers.get("range");
-      if (pathname === "/c/0/0.tif") {
-        requests.push(`${request.method} ${range}`);
-      }
-      return handler(request);
-    });
-    try {
-      const http = new HttpStore(server.url);
-      const written = new MemoryStore();
-      const isWritten = (key: string) => !key.endsWith(".tif");
-      await adoptTiffs(
-        {
-          get: (key) => (isWritten(key) ? written : http).get(key),
-          getRange: (key, range) =>
-            (isWritten(key) ? written : http).getRange(key, range),
-          size: (key) => (isWritten(key) ? written : http).size(key),
-          set: (key, value) => written.set(key, value),
-          delete: (key) => written.delete(key),
-        },
-        "",
-        { files: [{ coordinates: [0, 0], key: "/c/0/0.tif" }] },
-      );
-      assert(requests.length <= 3, `${name}: ${requests.join(", ")}`);
-      assertEquals(requests[0], "HEAD null", name);
-    } finally {
-      await server.close();
-    }
+    const store = new MemoryStore([["/c/0/0.tif", bytes]]);
+    let requests = 0;
+    const read = store.read.bind(store);
+    store.read = (keys, task, options) => {
+      if (keys[0] === "/c/0/0.tif") requests++;
+      return read(keys, task, options);
+    };
+    await adoptTiffs(store, "");
+    assert(requests <= 3, `${requests} requests`);
   }
 });
 

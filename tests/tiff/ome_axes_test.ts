@@ -214,114 +214,74 @@ Deno.test("readSeries gives each sample of a channel its name and color", async 
 const UUID = 'UUID="urn:uuid:1"';
 const OTHER =
   '<TiffData IFD="0" FirstZ="3"><UUID FileName="b.ome.tif">urn:uuid:2</UUID></TiffData>';
+/** A part of the error, the description, and the numbers of pages and bands and of the series that is asked for. */
 const REFUSED: [
-  what: string,
   message: string,
-  pages: TiffPage[],
+  description: string,
+  pages?: number,
+  bands?: number,
   series?: number,
 ][] = [
   [
-    "planes in other files",
     't 0, c 1, z 0 of its OME-XML, which has pages in another file such as "b.ome.tif": choose a page',
-    pagesOf(
-      6,
-      omeOf(
-        SIZES,
-        `<TiffData IFD="0" PlaneCount="3"><UUID FileName="a.ome.tif">urn:uuid:1</UUID></TiffData>${OTHER}`,
-        UUID,
-      ),
+    omeOf(
+      SIZES,
+      `<TiffData IFD="0" PlaneCount="3"><UUID FileName="a.ome.tif">urn:uuid:1</UUID></TiffData>${OTHER}`,
+      UUID,
     ),
-    0,
   ],
+  ["has 3 pages, where its OME-XML counts 6", omeOf(SIZES, OTHER, UUID), 3],
   [
-    "fewer pages than planes",
-    "has 3 pages, where its OME-XML counts 6",
-    pagesOf(3, omeOf(SIZES, OTHER, UUID)),
-  ],
-  [
-    "a companion file",
     'has its OME-XML in another file, "a.companion.ome"',
-    pagesOf(
-      1,
-      '<OME><BinaryOnly MetadataFile="a.companion.ome" UUID="urn:uuid:1"/></OME>',
-    ),
+    '<OME><BinaryOnly MetadataFile="a.companion.ome" UUID="urn:uuid:1"/></OME>',
   ],
-  ["no image", "OME-XML without an image", pagesOf(1, "<OME></OME>"), 0],
-  ...["0", "z"].map((size): typeof REFUSED[number] => [
-    `a size of ${size}`,
-    `SizeZ "${size}"`,
-    pagesOf(6, omeOf(`SizeT="1" SizeC="2" SizeZ="${size}"`)),
-    0,
-  ]),
+  ["OME-XML without an image", "<OME></OME>"],
+  ['SizeZ "0"', omeOf('SizeT="1" SizeC="2" SizeZ="0"')],
+  ['SizeZ "z"', omeOf('SizeT="1" SizeC="2" SizeZ="z"')],
   [
-    "a large size",
     "has 6 pages, where its OME-XML counts 810000000000000000",
-    pagesOf(6, omeOf('SizeT="900000000" SizeC="900000000" SizeZ="1"')),
-    0,
+    omeOf('SizeT="900000000" SizeC="900000000" SizeZ="1"'),
   ],
   [
-    "another order",
     'DimensionOrder "XYZCQ", expected one such as XYZCT',
-    pagesOf(6, omeOf(SIZES.replace("XYZCT", "XYZCQ"))),
-    0,
+    omeOf(SIZES.replace("XYZCT", "XYZCQ")),
   ],
   [
-    "other pixels",
     "9 × 6 pixels, where its page has 8 × 6",
-    pagesOf(6, omeOf(SIZES).replace('SizeX="8"', 'SizeX="9"')),
-    0,
+    omeOf(SIZES).replace('SizeX="8"', 'SizeX="9"'),
   ],
+  ["2 channels, where its pages have 3 bands", omeOf(SIZES), 6, 3],
+  ["expected OME-XML or a hyperstack", "text"],
+  ["from 0 to 0, found 1", omeOf(SIZES), 6, 1, 1],
   [
-    "bands that do not divide the channels",
-    "2 channels, where its pages have 3 bands",
-    pagesOf(6, omeOf(SIZES), 3),
-    0,
-  ],
-  ["no series", "expected OME-XML or a hyperstack", pagesOf(2, "text"), 0],
-  [
-    "a series that is not there",
-    "from 0 to 0, found 1",
-    pagesOf(6, omeOf(SIZES)),
-    1,
-  ],
-  [
-    "several images",
     '"a & b" and "a & b": choose one by the option "series"',
-    pagesOf(
-      6,
-      omeOf(SIZES).replace(/<Image.*<\/Image>/, (image) => image + image),
-    ),
+    omeOf(SIZES).replace(/<Image.*<\/Image>/, (image) => image + image),
+    6,
+    1,
+    NaN,
   ],
+  ['by the option "page"', "<OME><Image><Pixels></OME>"],
   [
-    "XML that ends early",
     'by the option "page"',
-    pagesOf(6, "<OME><Image><Pixels></OME>"),
-    0,
-  ],
-  [
-    "entities that grow",
-    'by the option "page"',
-    pagesOf(
-      6,
-      `<!DOCTYPE OME [<!ENTITY a "${"x".repeat(1000)}">${
-        Array.from({ length: 9 }, (_, i) =>
-          `<!ENTITY ${"bcdefghij"[i]} "${`&${"abcdefghi"[i]};`.repeat(10)}">`)
-          .join("")
-      }]><OME><Image Name="&j;"/></OME>`,
-    ),
-    0,
+    `<!DOCTYPE OME [<!ENTITY a "${"x".repeat(1000)}">${
+      Array.from({ length: 9 }, (_, i) =>
+        `<!ENTITY ${"bcdefghij"[i]} "${`&${"abcdefghi"[i]};`.repeat(10)}">`)
+        .join("")
+    }]><OME><Image Name="&j;"/></OME>`,
   ],
 ];
 
-for (const [what, message, pages, series] of REFUSED) {
-  Deno.test(`readSeries refuses ${what}`, async () => {
+Deno.test("readSeries refuses what is no whole image of the file", async () => {
+  for (const [message, text, count = 6, bands = 1, series = 0] of REFUSED) {
+    const pages = pagesOf(count, text, bands);
+    const number = Number.isNaN(series) ? undefined : series;
     await assertRejects(
-      () => readSeries(pages, series, "File"),
+      () => readSeries(pages, number, "File"),
       RangeError,
       message,
     );
-  });
-}
+  }
+});
 
 Deno.test("readSeries finds no series in other descriptions", async () => {
   for (
