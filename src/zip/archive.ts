@@ -104,12 +104,11 @@ export class Archive {
   readonly digest: string;
   /** The version of the file, if the store has versions and the state is in use. */
   version: StoreVersion | undefined;
-  /** How many reads use the state. */
-  readers = 0;
   /** Whether the version is released or another one, so that the directory must be compared again. */
   isStale = false;
   /** When the file was last known to have this state, by `Date.now()`. */
   seen: number = Date.now();
+  #readers = 0;
   /** Where the bytes of entries begin whose local headers were read, by the numbers of the entries. */
   readonly #offsets = new Map<number, number>();
   /** Inflated entries by their numbers, in the order of their use. */
@@ -134,6 +133,31 @@ export class Archive {
     this.folder = contents.folder;
     this.comment = contents.comment;
     this.digest = contents.digest;
+  }
+
+  /** Whether reads use the state. */
+  get isUsed(): boolean {
+    return this.#readers > 0;
+  }
+
+  /** Begins a use of the state, and returns what ends it. The last use closes a file that is held open. */
+  keep(): () => void {
+    this.#readers++;
+    let isKept = true;
+    return () => {
+      if (!isKept) return;
+      isKept = false;
+      const isLasting = this.version?.isLasting === true && !this.isStale;
+      if (--this.#readers === 0 && !isLasting) this.release();
+    };
+  }
+
+  /** Ends the use of the version of the file. */
+  release(): void {
+    if (this.version === undefined) return;
+    this.version.release();
+    this.version = undefined;
+    this.isStale = true;
   }
 
   /** Finds the entry of a key of the folder that is shown. */

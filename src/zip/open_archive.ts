@@ -19,9 +19,15 @@ const LONGEST_TRUST = 1000;
 /** How often an archive is opened again for one read, if it changes each time. */
 const MOST_TRIES = 5;
 
+/** A state that is used until `leave` is called. */
+interface Use {
+  readonly state: Archive;
+  readonly leave: () => void;
+}
+
 /** The opening of an archive, for all reads that wait for it. */
 interface Opening {
-  readonly state: Promise<Archive>;
+  readonly use: Promise<Use>;
   readonly controller: AbortController;
   waiting: number;
 }
@@ -29,31 +35,26 @@ interface Opening {
 /** An archive in a store, of which each read sees one state. */
 export class OpenArchive {
   readonly #store: Store;
-  readonly key: StoreKey;
-  /** The path of the folder that is shown. */
-  readonly path: string;
+  readonly #key: StoreKey;
+  readonly #path: string;
   readonly #follows: boolean;
   #state: Archive | undefined;
   #opening: Opening | undefined;
 
   /**
+   * @param path The path of the folder that is shown.
    * @param follows Whether reads go on with the new state of an archive that has changed.
    */
-  constructor(
-    store: Store,
-    key: StoreKey,
-    path: string,
-    follows: boolean,
-  ) {
+  constructor(store: Store, key: StoreKey, path: string, follows: boolean) {
     this.#store = store;
-    this.key = key;
-    this.path = path;
+    this.#key = key;
+    this.#path = path;
     this.#follows = follows;
   }
 
   /** Describes the archive, for messages. */
   get place(): string {
-    return `${describe(this.key)} of ${describeStore(this.#store)}`;
+    return `${describe(this.#key)} of ${describeStore(this.#store)}`;
   }
 
   /** Runs a task that reads one state of the archive. It runs again if the file changes, and the archive does not or is followed. */
@@ -62,7 +63,7 @@ export class OpenArchive {
     task: (state: Archive) => T | Promise<T>,
   ): Promise<T> {
     for (let tries = 1;; tries++) {
-      const state = await this.#enter(options?.signal);
+      const { state, leave } = await this.#enter(options?.signal);
       try {
         return await task(state);
       } catch (error) {
@@ -71,23 +72,9 @@ export class OpenArchive {
         // The file may be another copy of the same archive.
         state.isStale = true;
       } finally {
-        this.leave(state);
+        leave();
       }
     }
-  }
-
-  /** Keeps a state until `leave`. */
-  keep(state: Archive): void {
-    state.readers++;
-  }
-
-  /** Ends the use of a state. The last reader closes a file that is held open. */
-  leave(state: Archive): void {
-    if (--state.readers > 0 || state.version === undefined) return;
-    if (state.version.isLasting && this.#state === state) return;
-    state.version.release();
-    state.version = undefined;
-    state.isStale = true;
   }
 
   /** The error for an archive that has changed. */
@@ -100,98 +87,89 @@ export class OpenArchive {
     );
   }
 
-  /** Returns the present state, which is kept until `leave`. */
-  async #enter(signal: AbortSignal | undefined): Promise<Archive> {
+  /** Begins to use the present state. */
+  async #enter(signal: AbortSignal | undefined): Promise<Use> {
     signal?.throwIfAborted();
     const state = this.#state;
     if (state === undefined || state.isStale) return await this.#open(signal);
-    state.readers++;
+    const leave = state.keep();
     if (!this.#follows || Date.now() - state.seen <= LONGEST_TRUST) {
-      return state;
+      return { state, leave };
     }
     let isCurrent = false;
     try {
       isCurrent = await state.isCurrent(signal ? { signal } : {});
     } finally {
-      if (!isCurrent) this.leave(state);
+      if (!isCurrent) leave();
     }
-    if (isCurrent) return state;
+    if (isCurrent) return { state, leave };
     state.isStale = true;
     return await this.#enter(signal);
   }
 
-  /** Opens the archive, once for all that wait. */
-  async #open(signal: AbortSignal | undefined): Promise<Archive> {
-    const opening = this.#opening ??= this.#beginToOpen();
+  /** Opens the archive, once for all that wait. The state is kept until the last one has it. */
+  async #open(signal: AbortSignal | undefined): Promise<Use> {
+    this.#opening ??= this.#beginToOpen();
+    const opening = this.#opening;
     opening.waiting++;
     try {
-      const state = await rejectOnAbort(opening.state, signal);
-      state.readers++;
-      return state;
+      const { state } = await rejectOnAbort(opening.use, signal);
+      return { state, leave: state.keep() };
     } finally {
       if (--opening.waiting === 0) {
         if (this.#opening === opening) this.#opening = undefined;
         opening.controller.abort(signal?.reason);
-        opening.state.then((state) => this.leave(state), () => {});
+        opening.use.then(({ leave }) => leave(), () => {});
       }
     }
   }
 
-  /** Begins to open the archive. The state is kept until the last one that waits has it. */
   #beginToOpen(): Opening {
     const controller = new AbortController();
-    const state = this.#load({ signal: controller.signal });
-    return { state, controller, waiting: 0 };
+    const use = this.#load({ signal: controller.signal });
+    return { use, controller, waiting: 0 };
   }
 
   /** Reads the directory, and the version of the file that it belongs to. */
-  async #load(
-    options: StoreOptions & { signal: AbortSignal },
-  ): Promise<Archive> {
+  async #load(options: { signal: AbortSignal }): Promise<Use> {
     const backend = backendOf(this.#store);
+    const key = this.#key;
     const known = this.#state;
     let version: StoreVersion | undefined;
     const read = async (values: Snapshot): Promise<Archive> => {
       version?.release(); // The store may try several times.
       version = undefined;
-      const file = await openZipFile(values, this.key);
+      const file = await openZipFile(values, key);
       if (file === undefined) {
-        throw new RangeError(
-          `There is no archive ${this.place}`,
-        );
+        throw new RangeError(`There is no archive ${this.place}`);
       }
+      const { size } = file;
       const directory = await readZipDirectory(file);
       const digest = await digestOf(directory.bytes);
-      let state = known;
-      if (known?.digest !== digest || known.size !== file.size) {
-        const entries = new EntryTable(file, directory);
-        state = new Archive(backend, this.key, {
-          size: file.size,
-          entries,
-          folder: findFolder(this.key, entries.names(), this.path),
-          comment: new Uint8Array(directory.comment),
-          digest,
-        });
-      }
-      if (backend.readOf) version = values.version(this.key);
-      return state!;
+      const isKnown = known?.digest === digest && known.size === size;
+      const entries = isKnown ? known.entries : new EntryTable(file, directory);
+      const state = isKnown ? known : new Archive(backend, key, {
+        size,
+        entries,
+        folder: findFolder(key, entries.names(), this.#path),
+        comment: new Uint8Array(directory.comment),
+        digest,
+      });
+      if (backend.readOf) version = values.version(key);
+      return state;
     };
     try {
-      const state = await backend.read([this.key], read, options);
+      const state = await backend.read([key], read, options);
       options.signal.throwIfAborted();
       if (known !== undefined && state !== known && !this.#follows) {
         throw this.changedError();
       }
-      if (known !== undefined && (known === state || known.readers === 0)) {
-        known.version?.release();
-        known.version = undefined;
-      }
+      if (known === state || known?.isUsed === false) known.release();
       state.version = version;
       state.isStale = false;
       state.seen = Date.now();
-      state.readers++;
       this.#state = state;
-      return state;
+      return { state, leave: state.keep() };
     } catch (error) {
       version?.release();
       throw error;

@@ -74,6 +74,7 @@ export function archiveOf(store: ZipStore): OpenArchive {
  */
 export class ZipStore extends BaseStore {
   readonly #archive: OpenArchive;
+  readonly #path: string;
 
   /**
    * Reads nothing yet.
@@ -104,6 +105,7 @@ export class ZipStore extends BaseStore {
     checkOptions(options, OPTIONS, "ZipStore");
     const { path = "", follow = false } = options;
     if (path !== "") assertStoreKey(`/${path}`);
+    this.#path = path;
     this.#archive = new OpenArchive(store, key, path, follow);
     ARCHIVES.set(this, this.#archive);
   }
@@ -116,7 +118,7 @@ export class ZipStore extends BaseStore {
   ): Promise<T> {
     return this.#archive.use(
       options,
-      (state) => task(new ZipSnapshot(this.#archive, state, options ?? {})),
+      (state) => task(snapshotOf(this.#archive, state, options ?? {})),
     );
   }
 
@@ -182,112 +184,82 @@ export class ZipStore extends BaseStore {
    * @returns The class, the key of the archive and its store, and the path, if one was given.
    */
   override toString(): string {
-    const { place, path } = this.#archive;
-    return `ZipStore(${place}${path === "" ? "" : `, ${describe(path)}`})`;
+    const path = this.#path === "" ? "" : `, ${describe(this.#path)}`;
+    return `ZipStore(${this.#archive.place}${path})`;
   }
 }
 
 /** The entries of one state of an archive. */
-class ZipSnapshot implements Snapshot {
-  readonly #archive: OpenArchive;
-  readonly #state: Archive;
-  readonly #options: StoreOptions;
-  readonly #versions = new Map<StoreKey, ZipVersion>();
+function snapshotOf(
+  archive: OpenArchive,
+  state: Archive,
+  { signal }: StoreOptions,
+): Snapshot {
+  const options = signal ? { signal } : {};
+  const versions = new Map<StoreKey, ZipVersion>();
+  const rangeOf = (entry: ListedEntry, range: ByteRange) =>
+    resolveByteRange(range, state.sizeOf(entry));
+  return {
+    // deno-lint-ignore require-await -- so that an entry that cannot be read is a rejection
+    async size(key) {
+      const entry = state.find(key);
+      return entry && state.sizeOf(entry);
+    },
+    async read(key, range, { limit } = {}) {
+      const entry = state.find(key);
+      if (entry === undefined) return undefined;
+      if (range === undefined) {
+        return await state.get(entry, { ...options, limit });
+      }
+      const { start, end } = rangeOf(entry, range);
+      return await state.getRange(entry, start, end, options);
+    },
+    // deno-lint-ignore require-await -- so that an entry that cannot be read is a rejection
+    async stream(key, range) {
+      const entry = state.find(key);
+      if (entry === undefined) return undefined;
+      const whole = { offset: 0, length: state.sizeOf(entry) };
+      const { start, end } = rangeOf(entry, range ?? whole);
+      const pieces = state.pieces(entry, start, end, options);
+      return streamOf(pieces, archive, state.keep());
+    },
+    version(key) {
+      const entry = state.find(key);
+      if (entry === undefined || state.version === undefined) return undefined;
+      const version = versions.get(key) ??
+        new ZipVersion(archive, state, key, entry);
+      versions.set(key, version);
+      return version;
+    },
+  };
+}
 
-  constructor(
-    archive: OpenArchive,
-    state: Archive,
-    options: StoreOptions,
-  ) {
-    this.#archive = archive;
-    this.#state = state;
-    this.#options = options;
-  }
-
-  // deno-lint-ignore require-await -- so that an entry that cannot be read is a rejection
-  async size(key: StoreKey): Promise<number | undefined> {
-    const entry = this.#state.find(key);
-    return entry && this.#state.sizeOf(entry);
-  }
-
-  async read(
-    key: StoreKey,
-    range?: ByteRange,
-    { limit }: ReadOptions = {},
-  ): Promise<Uint8Array | undefined> {
-    const entry = this.#state.find(key);
-    if (entry === undefined) return undefined;
-    const { signal } = this.#options;
-    const options = signal ? { signal } : {};
-    if (range === undefined) {
-      return await this.#state.get(entry, { ...options, limit });
-    }
-    const { start, end } = resolveByteRange(range, this.#state.sizeOf(entry));
-    return await this.#state.getRange(entry, start, end, options);
-  }
-
-  // deno-lint-ignore require-await -- so that an entry that cannot be read is a rejection
-  async stream(
-    key: StoreKey,
-    range?: ByteRange,
-  ): Promise<ReadableStream<Uint8Array> | undefined> {
-    const entry = this.#state.find(key);
-    if (entry === undefined) return undefined;
-    const size = this.#state.sizeOf(entry);
-    const { start, end } = range
-      ? resolveByteRange(range, size)
-      : { start: 0, end: size };
-    return this.#stream(entry, start, end);
-  }
-
-  version(key: StoreKey): StoreVersion | undefined {
-    const state = this.#state;
-    const entry = state.find(key);
-    if (entry === undefined || state.version === undefined) return undefined;
-    let version = this.#versions.get(key);
-    if (version === undefined) {
-      version = new ZipVersion(this.#archive, state, key, entry);
-      this.#versions.set(key, version);
-    }
-    return version;
-  }
-
-  /** Streams bytes of an entry. The state is kept until the end. */
-  #stream(
-    entry: ListedEntry,
-    start: number,
-    end: number,
-  ): ReadableStream<Uint8Array> {
-    const archive = this.#archive;
-    const state = this.#state;
-    const pieces = this.#state.pieces(entry, start, end, this.#options);
-    let isKept = true;
-    const leave = () => {
-      if (isKept) archive.leave(state);
-      isKept = false;
-    };
-    archive.keep(state);
-    return new ReadableStream<Uint8Array>({
-      async pull(controller) {
-        try {
-          const { done, value } = await pieces.next();
-          if (!done) return controller.enqueue(value);
-        } catch (error) {
-          await pieces.return().catch(() => {});
-          leave();
-          throw error instanceof StateChangedError
-            ? archive.changedError(error)
-            : error;
-        }
-        leave();
-        controller.close();
-      },
-      async cancel() {
-        await pieces.return().catch(() => {});
-        leave();
-      },
-    }, { highWaterMark: 0 });
-  }
+/** Streams bytes of an entry, whose state is used until the end. */
+function streamOf(
+  pieces: AsyncGenerator<Uint8Array, void>,
+  archive: OpenArchive,
+  leave: () => void,
+): ReadableStream<Uint8Array> {
+  const end = async () => {
+    await pieces.return().catch(() => {});
+    leave();
+  };
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { done, value } = await pieces.next();
+        if (!done) return controller.enqueue(value);
+      } catch (error) {
+        await end();
+        throw error instanceof StateChangedError
+          ? archive.changedError(error)
+          : error;
+      }
+      leave();
+      controller.close();
+    },
+    cancel: end,
+  }, { highWaterMark: 0 });
 }
 
 /** The version of an entry: that of the archive. */
@@ -295,9 +267,9 @@ class ZipVersion implements StoreVersion {
   readonly archive: OpenArchive;
   readonly state: Archive;
   readonly key: StoreKey;
+  readonly release: () => void;
   readonly #entry: ListedEntry;
   readonly #below: StoreVersion;
-  #isKept = true;
 
   constructor(
     archive: OpenArchive,
@@ -308,9 +280,9 @@ class ZipVersion implements StoreVersion {
     this.archive = archive;
     this.state = state;
     this.key = key;
+    this.release = state.keep();
     this.#entry = entry;
     this.#below = state.version!;
-    archive.keep(state);
   }
 
   get isLasting(): boolean {
@@ -332,11 +304,6 @@ class ZipVersion implements StoreVersion {
 
   get modified(): number | undefined {
     return this.#below.modified;
-  }
-
-  release(): void {
-    if (this.#isKept) this.archive.leave(this.state);
-    this.#isKept = false;
   }
 }
 
