@@ -18,17 +18,11 @@ import {
 import { withZarrParts } from "../../zarrita.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { buildTiff, type TiffEntry } from "../tiff/build_tiff.ts";
+import { elementAt, pyramidFile } from "./pyramid_file.ts";
 
 const GRID = new TemplateChunkKeyEncoding("y{0}_x{1}.tif");
-const [TILE, TILE_SIZE] = [16, 256];
-
 /** Where the tiles of a file start. Directories lie before. */
 const TILES_AT = 2048;
-
-/** The value of a pixel that depends on its place and on the file. */
-function pixel(y: number, x: number, seed = 0): number {
-  return (y * 31 + x * 7 + seed * 101) % 256;
-}
 
 interface Picture {
   readonly y: number;
@@ -37,58 +31,13 @@ interface Picture {
   readonly width: number;
 }
 
-/** The tiles of a picture, and the entries of its page. */
-function tiled(
-  { y, x, height, width }: Picture,
-  start = TILES_AT,
-  seed = 0,
-): { entries: TiffEntry[]; bytes: Uint8Array } {
-  const [rows, columns] = [height, width].map((n) => Math.ceil(n / TILE));
-  const count = rows! * columns!;
-  const bytes = new Uint8Array(count * TILE_SIZE);
-  for (let i = 0; i < bytes.length; i++) {
-    const tile = Math.floor(i / TILE_SIZE);
-    const [row, column] = [Math.floor(tile / columns!), tile % columns!];
-    const within = i % TILE_SIZE;
-    bytes[i] = pixel(
-      y + row * TILE + Math.floor(within / TILE),
-      x + column * TILE + within % TILE,
-      seed,
-    );
-  }
-  const offsets = Array.from(
-    { length: count },
-    (_, i) => start + i * TILE_SIZE,
-  );
-  return {
-    entries: [
-      [256, "long", [width]],
-      [257, "long", [height]],
-      [258, "short", [8]],
-      [322, "short", [TILE]],
-      [323, "short", [TILE]],
-      [324, "long", offsets],
-      [325, "long", offsets.map(() => TILE_SIZE)],
-    ],
-    bytes,
-  };
-}
-
-/** A TIFF of one page. */
+/** A TIFF of one page, which is a part of a picture. */
 function tiffOf(
-  picture: Picture,
-  more: TiffEntry[] = [],
+  { y, x, height, width }: Picture,
+  entries: TiffEntry[] = [],
   start = TILES_AT,
 ): Uint8Array<ArrayBuffer> {
-  const { entries, bytes } = tiled(picture, start);
-  const all = [...entries, ...more];
-  const changed = [...new Map(all.map((entry) => [entry[0], entry])).values()];
-  const head = buildTiff({ directories: [{ entries: changed }] });
-  assert(head.length <= TILES_AT);
-  const file = new Uint8Array(start + bytes.length);
-  file.set(head);
-  file.set(bytes, start);
-  return file;
+  return pyramidFile([[height, width]], { origin: [y, x], entries, start });
 }
 
 function square(y: number, x: number, side = 32): Picture {
@@ -116,10 +65,10 @@ async function read(
   return { shape, data: Array.from(data as Uint8Array) };
 }
 
-function picture(height: number, width: number, seed = 0): number[] {
+function picture(height: number, width: number, level = 0): number[] {
   return Array.from(
     { length: height * width },
-    (_, i) => pixel(Math.floor(i / width), i % width, seed),
+    (_, i) => elementAt(level, Math.floor(i / width), i % width),
   );
 }
 
@@ -162,7 +111,7 @@ Deno.test("adoptTiffs reads mosaics of any files like a picture that is cut into
       }),
       fc.array(fc.nat({ max: 8 })),
       async ({ rows, columns, tiles, height, width }, missing) => {
-        const length = tiles * TILE;
+        const length = tiles * 16;
         const [lastHeight, lastWidth] = [height, width]
           .map((n) => Math.min(n, length));
         const store = new MemoryStore();
@@ -294,31 +243,9 @@ Deno.test("adoptTiffs stacks files along a new first dimension", async () => {
   assertEquals(data, expected);
 });
 
-/** A TIFF of three sizes of a picture: the page, and two overviews of it. */
-function pyramid(): Uint8Array<ArrayBuffer> {
-  let start = TILES_AT;
-  const levels = [48, 24, 12].map((side, seed) => {
-    const level = tiled({ y: 0, x: 0, height: side, width: side }, start, seed);
-    start += level.bytes.length;
-    return level;
-  });
-  const file = new Uint8Array(start);
-  file.set(buildTiff({
-    directories: levels.map(({ entries }, i) => ({
-      entries: i === 0 ? entries : [[254, "long", [1]] as const, ...entries],
-    })),
-  }));
-  let at = TILES_AT;
-  for (const { bytes } of levels) {
-    file.set(bytes, at);
-    at += bytes.length;
-  }
-  return file;
-}
-
 Deno.test("adoptTiffs makes an array of each overview, by links or by mapped keys", async (t) => {
-  const file = pyramid();
   const sides = [48, 24, 12];
+  const file = pyramidFile(sides.map((side) => [side, side]));
   const assertLevels = async (storeOf: (overview: number) => Store) => {
     for (const [overview, side] of sides.entries()) {
       const store = storeOf(overview);

@@ -12,8 +12,8 @@ import { adoptTiffs, verifyAdopted } from "../../tiff.ts";
 import { adoptZip } from "../../zip.ts";
 import { withZarrParts } from "../../zarrita.ts";
 import { encodeJson } from "../support/documents.ts";
-import { buildTiff } from "../tiff/build_tiff.ts";
 import { makeZip } from "../zip/make_zip.ts";
+import { elementAt, pyramidFile } from "./pyramid_file.ts";
 import { tiffOf } from "./tiled_files.ts";
 
 const template = (format: string) => ({
@@ -30,39 +30,16 @@ function storeOf(files: Readonly<Record<string, Uint8Array>>): MemoryStore {
 
 /** A TIFF of one tile of 16 × 16 bytes for each page and band. */
 function tiffWith(
-  { pages = 1, bands = 1, isPlanar = false, value = 1 }: {
+  { pages = 1, bands = 1, isPlanar = false }: {
     pages?: number;
     bands?: number;
     isPlanar?: boolean;
-    value?: number;
   },
+  seed: number,
 ): Uint8Array {
-  const start = 4096;
-  const tiles = isPlanar ? bands : 1;
-  const size = 256 * bands / tiles;
-  const directories = Array.from({ length: pages }, (_, page) => ({
-    entries: [
-      [256, "long", [16]],
-      [257, "long", [16]],
-      [258, "short", new Array(bands).fill(8)],
-      [277, "short", [bands]],
-      [284, "short", [isPlanar ? 2 : 1]],
-      [322, "short", [16]],
-      [323, "short", [16]],
-      [
-        324,
-        "long",
-        Array.from(
-          { length: tiles },
-          (_, i) => start + (page * tiles + i) * size,
-        ),
-      ],
-      [325, "long", new Array(tiles).fill(size)],
-    ] as const,
-  }));
-  const file = new Uint8Array(start + pages * bands * 256).fill(value, start);
-  file.set(buildTiff({ directories }));
-  return file;
+  const zeros = new Array<number>(pages).fill(0);
+  const sizes = zeros.map(() => [16, 16] as const);
+  return pyramidFile(sizes, { bands, isPlanar, kinds: zeros, seed });
 }
 
 /** A zip with an array of 2 × 4 × 4 bytes in one chunk. */
@@ -120,8 +97,8 @@ const KINDS: [
 for (const [kind, format, expected, stack = false] of KINDS) {
   Deno.test(`adoptTiffs places files of ${JSON.stringify(kind)} by the format ${format}${stack === false ? "" : ` with stack: ${stack}`}`, async () => {
     const store = storeOf({
-      "f1.tif": tiffWith({ ...kind, value: 1 }),
-      "f2.tif": tiffWith({ ...kind, value: 2 }),
+      "f1.tif": tiffWith(kind, 1),
+      "f2.tif": tiffWith(kind, 2),
     });
     const adopt = () => adoptTiffs(store, "a", { ...template(format), stack });
     if (typeof expected === "string") {
@@ -140,7 +117,11 @@ for (const [kind, format, expected, stack = false] of KINDS) {
           place === "first" ? zarr.slice(1) : zarr.slice(n - 1, n)
         ),
       ).then(({ data }) => (data as Uint8Array)[0]);
-    assertEquals([await at("first"), await at("last")], [1, 2]);
+    const { pages = 1, bands = 1 } = kind;
+    assertEquals([await at("first"), await at("last")], [
+      elementAt(0, 0, 0, 0, 1),
+      elementAt(pages - 1, 15, 15, bands - 1, 2),
+    ]);
     assertEquals((await verifyAdopted(store, "a")).mismatches, []);
   });
 }

@@ -25,20 +25,27 @@ export function pyramidFile(
     kinds = [],
     sparse = [],
     seed = 0,
+    origin = [0, 0],
+    start = HEAD,
   }: {
     bands?: number;
     isPlanar?: boolean;
-    /** More entries of the first page. */
+    /** More entries of the first page, or others in place of its own. */
     entries?: readonly TiffEntry[];
     /** The values of NewSubfileType. */
     kinds?: readonly number[];
     /** The levels without tiles. */
     sparse?: readonly number[];
     seed?: number;
+    /** The place of the first element of the page itself in a picture of which it is a part. */
+    origin?: readonly [y: number, x: number];
+    /** Where the tiles start. */
+    start?: number;
   } = {},
 ): Uint8Array<ArrayBuffer> {
   const tiles: Uint8Array[] = [];
-  let end = HEAD;
+  const [top, left] = origin;
+  let end = start;
   const directories = sizes.map(([height, width], level) => {
     const offsets: number[] = [];
     const [planes, samples] = isPlanar ? [bands, 1] : [1, bands];
@@ -54,8 +61,9 @@ export function pyramidFile(
             (_, i) => {
               const band = isPlanar ? plane : i % samples;
               const pixel = Math.floor(i / samples);
-              const row = y + Math.floor(pixel / TILE);
-              return elementAt(level, row, x + pixel % TILE, band, seed);
+              const row = top + y + Math.floor(pixel / TILE);
+              const column = left + x + pixel % TILE;
+              return elementAt(level, row, column, band, seed);
             },
           );
           tiles.push(tile);
@@ -65,27 +73,27 @@ export function pyramidFile(
       }
     }
     const size = TILE * TILE * samples;
-    return {
-      entries: [
-        [254, "long", [kinds[level] ?? (level === 0 ? 0 : 1)]],
-        [256, "long", [width]],
-        [257, "long", [height]],
-        [258, "short", Array.from({ length: bands }, () => 8)],
-        [277, "short", [bands]],
-        [284, "short", [isPlanar ? 2 : 1]],
-        [322, "short", [TILE]],
-        [323, "short", [TILE]],
-        [324, "long", offsets],
-        [325, "long", offsets.map((offset) => offset === 0 ? 0 : size)],
-        ...level === 0 ? entries : [],
-      ] as TiffEntry[],
-    };
+    const own: TiffEntry[] = [
+      [254, "long", [kinds[level] ?? (level === 0 ? 0 : 1)]],
+      [256, "long", [width]],
+      [257, "long", [height]],
+      [258, "short", Array.from({ length: bands }, () => 8)],
+      [277, "short", [bands]],
+      [284, "short", [isPlanar ? 2 : 1]],
+      [322, "short", [TILE]],
+      [323, "short", [TILE]],
+      [324, "long", offsets],
+      [325, "long", offsets.map((offset) => offset === 0 ? 0 : size)],
+      ...level === 0 ? entries : [],
+    ];
+    const changed = new Map(own.map((entry) => [entry[0], entry]));
+    return { entries: [...changed.values()] };
   });
   const head = buildTiff({ directories });
-  if (head.length > HEAD) throw new RangeError("The directories are too long");
+  if (head.length > start) throw new RangeError("The directories are too long");
   const file = new Uint8Array(end);
   file.set(head);
-  let at = HEAD;
+  let at = start;
   for (const tile of tiles) {
     file.set(tile, at);
     at += tile.length;
