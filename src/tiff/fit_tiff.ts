@@ -197,15 +197,14 @@ interface Picture {
   readonly bytes: number;
 }
 
-/** A recoding with all of its members. */
-type Found = {
-  readonly [Name in keyof FileRecoding]-?: NonNullable<FileRecoding[Name]>;
-};
-
 /** Throws if shapes that were given do not fit, with the reason of `tiffContainer`. */
 function assertFits(
   metadata: ArrayMetadata,
-  { chunks, shards, codecs }: Found,
+  { chunks, shards, codecs }: {
+    readonly chunks: readonly number[];
+    readonly shards: readonly number[];
+    readonly codecs: FileRecoding["codecs"];
+  },
   { bands, codecs: given }: FitTiffOptions,
 ): void {
   const misfit = shards.findIndex((length, i) => length % chunks[i]! !== 0);

@@ -59,24 +59,13 @@ export function pageShapeOf(tags: PageTags): PageShape {
       "it has tiles of several planes (tag TileDepth): write one page for each plane",
     );
   }
-  if (bands === 1) {
-    return {
-      axes: ["y", "x"],
-      shape: [height, width],
-      tileShape: [tileHeight!, tileWidth!],
-    };
-  }
-  return isPlanar(tags)
-    ? {
-      axes: ["band", "y", "x"],
-      shape: [bands, height, width],
-      tileShape: [1, tileHeight!, tileWidth!],
-    }
-    : {
-      axes: ["y", "x", "band"],
-      shape: [height, width, bands],
-      tileShape: [tileHeight!, tileWidth!, bands],
-    };
+  const listOf = <T>(y: T, x: T, band: T): T[] =>
+    bands === 1 ? [y, x] : isPlanar(tags) ? [band, y, x] : [y, x, band];
+  return {
+    axes: listOf<TiffAxis>("y", "x", "band"),
+    shape: listOf(height, width, bands),
+    tileShape: listOf(tileHeight!, tileWidth!, rowBands),
+  };
 }
 
 /**

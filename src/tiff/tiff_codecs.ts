@@ -389,41 +389,33 @@ const FLOATPRED = "imagecodecs_floatpred";
 /** The codec of JPEG, which converts only colors in YCbCr, as libtiff does. */
 function jpegOf(tags: PageTags, dataType: string): NamedConfiguration {
   const bits = tags.number("bitsPerSample", 1);
-  if (dataType !== "uint8" || bits !== 8) {
-    throw new PageProblem(
-      `it is compressed by JPEG, which is for elements of uint8 and not of ${
-        bits % 8 === 0 ? dataType : `${bits} bits`
-      }: ${CONVERT}`,
-    );
-  }
   const isPlanar = tags.number("planarConfiguration", 1) === 2;
   const bands = tags.number("samplesPerPixel", 1);
   const samples = isPlanar ? 1 : bands;
   const isYcbcr = tags.number("photometric", 1) === YCBCR;
-  if (isYcbcr && isPlanar && bands > 1 && isSubsampled(tags)) {
-    throw new PageProblem(
-      `it has planes of colors in YCbCr with fewer elements than pixels: ${CONVERT}`,
-    );
-  }
-  if (samples > MOST_JPEG_BANDS || isYcbcr && ![1, 3].includes(samples)) {
-    const most = isYcbcr
-      ? "1 or 3 in YCbCr are decoded"
-      : `${MOST_JPEG_BANDS} are the most`;
-    throw new PageProblem(
-      `it is compressed by JPEG with ${samples} bands, where ${most}: ${CONVERT}`,
-    );
-  }
-  const colors = samples === 1 || samples === 2
-    ? {}
-    : samples === 4
-    ? { colorspace_jpeg: "CMYK", colorspace_data: "CMYK" }
-    : { colorspace_jpeg: isYcbcr ? "YCbCr" : "RGB", colorspace_data: "RGB" };
   const tables = tags.list("jpegTables");
   if (tables !== undefined && tables.length > LONGEST_TABLES) {
     throw new PageDamage(
       `it has tables of ${tables.length} bytes for JPEG, where ${LONGEST_TABLES} are the most: ${CONVERT}`,
     );
   }
+  const problem = dataType !== "uint8" || bits !== 8
+    ? `is compressed by JPEG, which is for elements of uint8 and not of ${
+      bits % 8 === 0 ? dataType : `${bits} bits`
+    }`
+    : isYcbcr && isPlanar && bands > 1 && isSubsampled(tags)
+    ? "has planes of colors in YCbCr with fewer elements than pixels"
+    : isYcbcr && ![1, 3].includes(samples)
+    ? `is compressed by JPEG with ${samples} bands in YCbCr`
+    : samples > MOST_JPEG_BANDS
+    ? `is compressed by JPEG with ${samples} bands, where ${MOST_JPEG_BANDS} are the most`
+    : undefined;
+  if (problem !== undefined) throw new PageProblem(`it ${problem}: ${CONVERT}`);
+  const colors = samples === 1 || samples === 2
+    ? {}
+    : samples === 4
+    ? { colorspace_jpeg: "CMYK", colorspace_data: "CMYK" }
+    : { colorspace_jpeg: isYcbcr ? "YCbCr" : "RGB", colorspace_data: "RGB" };
   return {
     name: "imagecodecs_jpeg",
     configuration: {

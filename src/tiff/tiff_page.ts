@@ -1,5 +1,6 @@
 import type { NamedConfiguration } from "../metadata/mod.ts";
 import type { ShardIndex } from "../shards/mod.ts";
+import type { TiffGeoreference } from "./tiff_options.ts";
 
 /**
  * The tags of GeoTIFF in a page, as they are.
@@ -16,20 +17,7 @@ import type { ShardIndex } from "../shards/mod.ts";
  * };
  * ```
  */
-export interface TiffPlace {
-  /** ModelPixelScaleTag. */
-  readonly modelPixelScale?: readonly number[];
-  /** ModelTiepointTag. */
-  readonly modelTiepoint?: readonly number[];
-  /** ModelTransformationTag. */
-  readonly modelTransformation?: readonly number[];
-  /** GeoKeyDirectoryTag. */
-  readonly geoKeyDirectory?: readonly number[];
-  /** GeoDoubleParamsTag. */
-  readonly geoDoubleParams?: readonly number[];
-  /** GeoAsciiParamsTag. */
-  readonly geoAsciiParams?: string;
-}
+export type TiffPlace = Readonly<Omit<TiffGeoreference, "size">>;
 
 /**
  * The meaning of a dimension of a page.

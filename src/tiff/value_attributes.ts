@@ -50,41 +50,39 @@ export async function valueAttributes(
   }
   /** The one of several values that are all the same. */
   const only = <Value>(attribute: string, values: readonly Value[]) => {
-    const different = new Map(
-      values.map((value) => [JSON.stringify(value), value]),
-    );
+    const different = new Map(values.map((value) => [
+      typeof value === "object" ? JSON.stringify(value) : String(value),
+      value,
+    ]));
     if (different.size > 1) {
       notes.push(
-        `${attribute} left out, since the bands, pages or files differ in GDAL_METADATA`,
+        `The ${attribute} left out, since the bands, pages or files differ in it`,
       );
     }
     return different.size === 1 ? [...different.values()][0] : undefined;
   };
-  const noData = new Set(Array.from(all.values(), ({ noData }) => noData));
-  const [missing] = noData.size === 1 ? noData : [];
-  if (noData.size > 1) {
-    notes.push(
-      "The attribute _FillValue is left out, since only some pages or files have GDAL_NODATA",
-    );
-  }
-  const isFloat = dataType.startsWith("float");
+  const missing = only(
+    "attribute _FillValue is",
+    Array.from(all.values(), ({ noData }) => noData),
+  );
   const names = only(
-    "The attribute long_name is",
+    "attribute long_name is",
     bands.map((page) => page.map(({ description }) => description)),
   ) ?? [];
+  const flat = bands.flat();
   // Neither number is right without the other.
   const [scale, offset] = only(
-    "The attributes scale_factor and add_offset are",
-    bands.flat().map(({ scale, offset }) => [scale, offset] as const),
+    "attributes scale_factor and add_offset are",
+    flat.map(({ scale, offset }) => [scale, offset] as const),
   ) ?? [1, 0];
-  const unit = only(
-    "The attribute units is",
-    bands.flat().map(({ unit }) => unit),
-  ) ?? "";
+  const unit = only("attribute units is", flat.map(({ unit }) => unit)) ?? "";
   return {
     attributes: {
       ...missing !== undefined && !dataType.startsWith("complex") && {
-        _FillValue: encodeXarrayFillValue(missing, isFloat),
+        _FillValue: encodeXarrayFillValue(
+          missing,
+          dataType.startsWith("float"),
+        ),
       },
       ...scale !== 1 && { scale_factor: scale },
       ...offset !== 0 && { add_offset: offset },

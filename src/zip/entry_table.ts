@@ -258,15 +258,11 @@ const strictUtf8 = /* @__PURE__ */ new TextDecoder("utf-8", {
   ignoreBOM: true,
 });
 
-/** The characters from 128 on of code page 437, in which names without a flag are encoded. */
-const CODE_PAGE_437 =
-  "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u00a0";
+const latin1 = /* @__PURE__ */ new TextDecoder("latin1");
 
 /**
  * Decodes the name of an entry. Names without the flag for UTF-8 are nevertheless in UTF-8
- * if they can be: some programs leave the flag out.
- *
- * Source: APPNOTE.TXT, appendix D.
+ * if they can be: some programs leave the flag out. Others have a character for each byte.
  */
 function decodeName(bytes: Uint8Array, flags: number): string {
   if (bytes.length <= LONGEST_QUICK && bytes.every((byte) => byte < 128)) {
@@ -276,11 +272,7 @@ function decodeName(bytes: Uint8Array, flags: number): string {
   try {
     return strictUtf8.decode(bytes);
   } catch {
-    return Array.from(
-      bytes,
-      (byte) =>
-        byte < 128 ? String.fromCharCode(byte) : CODE_PAGE_437[byte - 128],
-    ).join("");
+    return latin1.decode(bytes);
   }
 }
 

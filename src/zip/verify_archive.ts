@@ -136,16 +136,6 @@ function storeOfStart(read: ZipShard["read"], size: number): Store {
   };
 }
 
-/** An entry whose local header was read. */
-interface LocatedEntry {
-  readonly key: StoreKey;
-  readonly entry: ListedEntry;
-  /** Where its bytes begin in the file; `undefined` if it has no such header. */
-  readonly offset: number | undefined;
-  /** How its header differs from the directory, in a sentence. */
-  readonly problem: string | undefined;
-}
-
 /** The number of entries whose headers are read in one state of the archive. */
 const ENTRIES_AT_ONCE = 4096;
 
@@ -154,7 +144,7 @@ async function* entriesOf(
   store: ZipStore,
   options: StoreOptions,
   isSelected: (name: string) => boolean = () => true,
-): AsyncGenerator<LocatedEntry> {
+): AsyncGenerator<ReturnType<typeof locate>> {
   const all = await archiveOf(store)
     .use(options, ({ entries }) => [...entries.names()]);
   const names = all.filter(isSelected);
@@ -162,7 +152,7 @@ async function* entriesOf(
     yield* await archiveOf(store).use(options, async (archive) => {
       const entries = names.slice(at, at + ENTRIES_AT_ONCE)
         .map((name) => archive.entries.get(name)!);
-      const located: LocatedEntry[] = [];
+      const located: ReturnType<typeof locate>[] = [];
       for await (const { entry, header } of archive.headers(entries, options)) {
         located.push(locate(archive, entry, header));
       }
@@ -171,12 +161,11 @@ async function* entriesOf(
   }
 }
 
-/** Finds the bytes of an entry, and compares its local header with the directory. */
-function locate(
-  archive: Archive,
-  entry: ListedEntry,
-  header: Uint8Array,
-): LocatedEntry {
+/**
+ * Finds where the bytes of an entry begin in the file, unless it has no such header, and says
+ * in a sentence how its local header differs from the directory.
+ */
+function locate(archive: Archive, entry: ListedEntry, header: Uint8Array) {
   const key = archive.keyOf(entry);
   try {
     const offset = archive.startOf(entry, header);

@@ -257,11 +257,8 @@ function entryNames(
   nameOf: (chunk: readonly number[]) => string,
   layout: ShardLayout,
 ): (place: number) => Uint8Array {
-  const encoded = new Map<number, Uint8Array>();
   const places = new Map<string, number>();
   return (place) => {
-    const known = encoded.get(place);
-    if (known !== undefined) return known;
     const chunk = coordinatesInShard(place, layout);
     const name = nameOf(chunk);
     if (typeof name !== "string") {
@@ -284,7 +281,7 @@ function entryNames(
       );
     }
     const other = places.get(name);
-    if (other !== undefined) {
+    if (other !== undefined && other !== place) {
       throw new RangeError(
         `Expected a name of its own for each inner chunk, found ${
           describe(name)
@@ -293,7 +290,6 @@ function entryNames(
         }`,
       );
     }
-    encoded.set(place, bytes);
     places.set(name, place);
     return bytes;
   };
