@@ -89,7 +89,7 @@ export class ArrayKeys {
 }
 
 /** The callbacks of a listing of a hierarchy, which waits for those that take time. */
-interface ListingEvents {
+export interface ListingEvents {
   /** A chunk of the array at a path. */
   chunk(path: string, coordinates: readonly number[]): void | Promise<void>;
   /**

@@ -2,7 +2,12 @@
  * The nodes of a hierarchy: where they are, their documents, which of them are chosen, the
  * keys of their chunks, and what the attributes of groups say about other nodes.
  */
-export { addHash, ArrayKeys, listHierarchy } from "./list_hierarchy.ts";
+export {
+  addHash,
+  ArrayKeys,
+  listHierarchy,
+  type ListingEvents,
+} from "./list_hierarchy.ts";
 export {
   channelsOf,
   defaultPlaneOf,

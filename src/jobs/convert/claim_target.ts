@@ -153,7 +153,7 @@ export async function assertApart(source: Place, target: Place): Promise<void> {
 export async function assertTargetOutside(
   { source, target }: ConvertPlan,
   markers: readonly string[],
-  { marker, undo }: Claim,
+  { marker }: Claim,
   options: StoreOptions,
 ): Promise<void> {
   if (marker === undefined) return;
@@ -161,9 +161,7 @@ export async function assertTargetOutside(
     const root = key.slice(0, key.lastIndexOf("/")) as Place["root"];
     const place = { store: source.store, root };
     const found = await readMarker(place, options);
-    if (found?.run !== marker.run) continue;
-    await undo();
-    throw inOneAnotherError(source, target);
+    if (found?.run === marker.run) throw inOneAnotherError(source, target);
   }
 }
 

@@ -1,12 +1,9 @@
-import { parsedArrayOf } from "../../arrays/mod.ts";
 import {
-  ArrayKeys,
   documentKey,
   listHierarchy,
   MARKER,
   type NodeLocation,
   placeOf,
-  rootIn,
 } from "../../hierarchy/mod.ts";
 import { runConcurrently } from "../../runtime/mod.ts";
 import {
@@ -17,7 +14,7 @@ import {
   write,
 } from "../../stores/mod.ts";
 import type { Copied, CopySettings } from "../stored_chunks.ts";
-import { processorCount, withThreads } from "../../threads/mod.ts";
+import { withThreads } from "../../threads/mod.ts";
 import {
   assertApart,
   assertTargetOutside,
@@ -30,11 +27,14 @@ import {
   type Conversion,
   type ConvertOptions,
 } from "./convert_options.ts";
+import { recodeArray } from "../recode/recode_run.ts";
+import { hasThreadedWork } from "../recode/recode_way.ts";
 import { type ConvertPlan, planConversion } from "./convert_plan.ts";
 import { copyValue, countValues, valuesOf } from "./copy_values.ts";
 import { isCopy, keysOfDocuments } from "./earlier_files.ts";
 import {
   assertUnchanged,
+  keysOf,
   type ListedSource,
   listSource,
 } from "./source_files.ts";
@@ -43,6 +43,7 @@ import {
   inPlaceError,
   readMarker,
   removeMarker,
+  type UnfinishedMarker,
 } from "./unfinished_marker.ts";
 
 /**
@@ -116,23 +117,18 @@ export async function convert(
   assertConvertOptions(options);
   const [from, to] = [placeOf(source), placeOf(target)];
   await assertApart(from, to);
-  const { signal, share, keepGoing, only, exclude } = options;
-  const storeOptions: StoreOptions = signal ? { signal } : {};
-  if ((await readMarker(from, storeOptions))?.inPlace) throw inPlaceError(from);
-  const { codecs, memory, threads } = options;
-  const count = typeof threads === "object" ? threads.size : threads;
-  const plan = await planConversion(from, to, options, {
-    ...storeOptions,
-    ...{ keepGoing, only, exclude },
-    recoding: { codecs, memory, threads: count ?? processorCount() },
-  });
+  const { share } = options;
+  if ((await readMarker(from, options))?.inPlace) throw inPlaceError(from);
+  const plan = await planConversion(from, to, options);
   const claim = await claimTarget(plan, options);
-  const listed = await listSource(plan, share, storeOptions)
-    .catch(async (error) => {
-      await claim.undo();
-      throw error;
-    });
-  await assertTargetOutside(plan, listed.markers, claim, storeOptions);
+  let listed: ListedSource;
+  try {
+    listed = await listSource(plan, options);
+    await assertTargetOutside(plan, listed.markers, claim, options);
+  } catch (error) {
+    await claim.undo();
+    throw error;
+  }
   const arrays = plan.arrays.map(({ path, source, target, ...array }) => {
     const { recoded, stored } = array;
     const chunks = recoded?.total(share);
@@ -154,55 +150,24 @@ export async function convert(
     leftOut: plan.leftOut,
     excluded: [...plan.selected.excluded],
     others: plan.others,
-    ...NOTHING_DONE,
+    ...{ copied: 0, skipped: 0, absent: 0, bytes: 0, isFinished: false },
   };
   if (options.dryRun) return conversion;
   if (claim.marker?.earlier) {
-    await removeEarlierDocuments(plan, claim, storeOptions);
+    await removeEarlierDocuments(plan, claim, options);
   }
-  const counter = new Counter(total, options);
-  await copyAll(plan, listed, claim, counter, options);
-  await assertUnchanged(plan, listed, share, storeOptions);
-  if (share) return { ...conversion, ...counter.counts };
+  await copyAll(plan, listed, claim, options, ({ outcome, bytes }) => {
+    conversion[outcome]++;
+    conversion.bytes += bytes;
+    const { copied, skipped, absent } = conversion;
+    const done = copied + skipped + absent;
+    options.onProgress?.({ done, total, bytes: conversion.bytes });
+  });
+  await assertUnchanged(plan, listed, options);
+  if (share) return conversion;
   // Without a marker, the target was finished before, with the same documents.
-  if (claim.marker) {
-    await finish(plan, listed, claim.marker, options, storeOptions);
-  }
-  return { ...conversion, ...counter.counts, isFinished: true };
-}
-
-/** The counts of the values that a run has handled. */
-type ConvertCounts = Pick<
-  Conversion,
-  "copied" | "skipped" | "absent" | "bytes" | "isFinished"
->;
-
-const NOTHING_DONE: ConvertCounts = {
-  copied: 0,
-  skipped: 0,
-  absent: 0,
-  bytes: 0,
-  isFinished: false,
-};
-
-/** Counts the outcomes, and reports the progress. */
-class Counter {
-  readonly counts = { ...NOTHING_DONE };
-  readonly #total: number;
-  readonly #onProgress: ConvertOptions["onProgress"];
-
-  constructor(total: number, { onProgress }: ConvertOptions) {
-    this.#total = total;
-    this.#onProgress = onProgress;
-  }
-
-  count({ outcome, bytes }: Copied): void {
-    const { counts } = this;
-    counts[outcome]++;
-    counts.bytes += bytes;
-    const done = counts.copied + counts.skipped + counts.absent;
-    this.#onProgress?.({ done, total: this.#total, bytes: counts.bytes });
-  }
+  if (claim.marker) await finish(plan, listed, claim.marker, options);
+  return { ...conversion, isFinished: true };
 }
 
 /** The bytes of elements for which threads are started, which takes as long as to encode some MiB. */
@@ -213,14 +178,15 @@ const CLAIM_PERIOD = 2000;
 /**
  * Copies or makes all values.
  *
+ * @param done Called after each value.
  * @throws {Error} If another run claims the target.
  */
 async function copyAll(
   plan: ConvertPlan,
   listed: ListedSource,
   { marker }: Claim,
-  counter: Counter,
   options: ConvertOptions,
+  done: (copied: Copied) => void,
 ): Promise<void> {
   const { share, resume = false, concurrency = 4, signal } = options;
   // Where earlier chunks are replaced, one of the right length may be an earlier one.
@@ -230,26 +196,25 @@ async function copyAll(
     isExclusive: marker !== undefined,
   };
   let checkedAt = performance.now();
-  const check = async (signal: AbortSignal) => {
+  const before = async (signal: AbortSignal) => {
     if (!marker || performance.now() - checkedAt < CLAIM_PERIOD) return;
     checkedAt = performance.now();
     await assertStillMarked(plan.target, marker, { signal });
   };
   const values = valuesOf(plan, listed, share, settings);
   await runConcurrently(values, concurrency, async (value, signal) => {
-    await check(signal);
-    counter.count(await copyValue(value, settings, { signal }));
+    await before(signal);
+    done(await copyValue(value, settings, { signal }));
   }, signal);
   const recoded = plan.arrays.flatMap(({ recoded }) => recoded ?? []);
-  const bytes = recoded.reduce(
-    (sum, { bytes, isThreaded }) => sum + (isThreaded ? bytes : 0),
-    0,
-  );
+  const bytes = recoded.filter(({ way }) => hasThreadedWork(way))
+    .reduce((sum, { bytes }) => sum + bytes, 0);
   const least = typeof options.threads === "object" ? 1 : LEAST_TO_START;
   await withThreads(bytes < least ? 0 : options.threads, async (threads) => {
-    const done = (copied: Copied) => counter.count(copied);
-    const sink = { ...settings, concurrency, before: check, done };
-    for (const array of recoded) await array.run(sink, share, threads, signal);
+    const sink = { ...settings, concurrency, before, done };
+    for (const array of recoded) {
+      await recodeArray(array, sink, share, threads, signal);
+    }
   });
 }
 
@@ -262,13 +227,12 @@ async function copyAll(
 async function finish(
   plan: ConvertPlan,
   listed: ListedSource,
-  marker: NonNullable<Claim["marker"]>,
-  { resume }: ConvertOptions,
-  options: StoreOptions,
+  marker: UnfinishedMarker,
+  options: ConvertOptions,
 ): Promise<void> {
   const { target, documents } = plan;
   await assertStillMarked(target, marker, options);
-  if (resume || marker.earlier) {
+  if (options.resume || marker.earlier) {
     await removeLeftovers(plan, listed, marker, options);
   }
   for (const [path, bytes] of documents) {
@@ -284,16 +248,12 @@ async function finish(
 async function removeLeftovers(
   plan: ConvertPlan,
   { files }: ListedSource,
-  { earlier }: NonNullable<Claim["marker"]>,
+  { earlier }: UnfinishedMarker,
   options: StoreOptions,
 ): Promise<void> {
   const { target, nodes, arrays } = plan;
   if (typeof target.store.list !== "function") return;
   const byPath = new Map(arrays.map((array) => [array.path, array]));
-  const keys = new Map(arrays.map((array) => [
-    array.path,
-    new ArrayKeys(parsedArrayOf(array.target), rootIn(target, array.path)),
-  ]));
   const isEarlier = keysOfDocuments(target, earlier ?? []);
   const written = new Set<string>(files.map((file) => target.root + file));
   const removeEarlier = async (key: StoreKey) => {
@@ -303,7 +263,7 @@ async function removeLeftovers(
       (isEarlier(key) || await isCopy(plan, file, false, options));
     if (isStale) await remove(target.store, key, options);
   };
-  await listHierarchy(target, nodes, keys, {
+  await listHierarchy(target, nodes, keysOf(target, arrays, "target"), {
     async chunk(path, coordinates) {
       const array = byPath.get(path)!;
       const isWritten = array.recoded

@@ -11,10 +11,12 @@ import {
   MetadataError,
 } from "../../errors/mod.ts";
 import {
+  type ArrayMetadata,
   changeNodes,
   changeZarrJson,
   isArrayDocument,
   type Members,
+  parseExactZarrJson,
 } from "../../metadata/mod.ts";
 import {
   assertFirstBytes,
@@ -37,7 +39,7 @@ import {
   type SelectedNodes,
   withoutNamedNodes,
 } from "../../hierarchy/mod.ts";
-import { RecodedArray, type RecodeSettings } from "../recode/recode_array.ts";
+import { RecodedArray, type RecodeOptions } from "../recode/recode_array.ts";
 import { isSameEncoding } from "../recode/recoding.ts";
 import { chunkLevel } from "../chunk_checks.ts";
 import { type ArrayPair, StoredChunks } from "../stored_chunks.ts";
@@ -79,15 +81,14 @@ export interface ConvertPlan {
   readonly arrays: readonly PlannedArray[];
 }
 
-/** What happens to nodes that are not converted like the others. */
-interface PlanSettings extends NodeSelection, StoreOptions {
+/** What a plan depends on besides the two places. */
+interface PlanOptions
+  extends LayoutOptions, NodeSelection, RecodeOptions, StoreOptions {
   /**
    * Whether nodes below the outermost one are left out whose documents are not valid, and
    * arrays that cannot get the layout keep the one that they have.
    */
   readonly keepGoing?: boolean | undefined;
-  /** How arrays are recoded, if the layout says so. */
-  readonly recoding?: RecodeSettings | undefined;
 }
 
 /**
@@ -101,81 +102,41 @@ interface PlanSettings extends NodeSelection, StoreOptions {
 export async function planConversion(
   source: Place,
   target: Place,
-  layout: LayoutOptions,
-  settings: PlanSettings,
+  options: PlanOptions,
 ): Promise<ConvertPlan> {
-  const isSamePlace = source === target;
-  const { nodes, parsed, leftOut, selected } = await readUsable(source, {
-    ...settings,
-    withoutV2: isSamePlace,
-  });
-  const left = new Set(leftOut.map(({ path }) => path));
-  const changes: DocumentSettings = {
-    recoding: settings.recoding,
-    leavesOut: settings.keepGoing ? isSamePlace ? "keep" : "remove" : false,
-    isGone: (path) =>
-      isIn(selected.excluded, path) || !isSamePlace && left.has(path),
-    keepsGone: isSamePlace,
-    parsed,
-  };
-  const documents = new Map<string, Uint8Array>();
+  const { nodes, parsed, ...read } = await readUsable(source, target, options);
   const arrays: PlannedArray[] = [];
   const misfits: Misfit[] = [];
-  for (const node of nodes) {
-    if (!isArrayDocument(node.document)) continue;
-    let planned: ArrayWithDocument;
+  for (const [path, array] of parsed) {
     try {
-      planned = await planArray(source, target, node, layout, changes);
+      arrays.push(await planArray(source, target, path, array, options));
     } catch (error) {
       const isMisfit = error instanceof LayoutError ||
         error instanceof RangeError;
       if (!isMisfit) throw error;
-      misfits.push({ path: node.path, error });
-      planned = await planArray(source, target, node, KEPT, changes);
+      misfits.push({ path, error });
+      arrays.push(await planArray(source, target, path, array, {}));
     }
-    arrays.push(planned.array);
-    documents.set(node.path, planned.document);
   }
   const isMistaken = misfits.length > 0 &&
-    (!settings.keepGoing || misfits.length === arrays.length);
-  if (isMistaken) throw misfitError(misfits, arrays.length, isSamePlace);
-  const kept = new Set(misfits.map(({ path }) => path));
-  const layoutOfGroups: LayoutOptions = {
-    ...layout,
-    where: (metadata, path) =>
-      !kept.has(path) && layout.where?.(metadata, path) !== false,
-  };
-  // Documents of inner nodes come first.
-  const ordered = new Map<string, Uint8Array>();
-  for (const node of nodes.toReversed()) {
-    ordered.set(
-      node.path,
-      documents.get(node.path) ??
-        convertedDocument(source, node, layoutOfGroups, changes).bytes,
-    );
+    (!options.keepGoing || misfits.length === arrays.length);
+  if (isMistaken) {
+    throw misfitError(misfits, arrays.length, source === target);
   }
-  if (typeof layout.metadata === "object" && arrays.length !== 1) {
+  if (typeof options.metadata === "object" && arrays.length !== 1) {
     throw new TypeError(
       'Expected the option "metadata" to be a function for a group, whose arrays have metadata of their own, found an object',
     );
   }
+  const plan = { source, target, nodes, arrays, ...read };
   return {
-    ...{ source, target, nodes, leftOut, selected, arrays },
-    documents: ordered,
+    ...plan,
+    documents: documentsOf(plan),
     others: misfits.map(({ path, error }) => ({
       path,
       message: reasonOf(error),
     })),
   };
-}
-
-/** The layout of arrays that keep the one that they have. */
-const KEPT: LayoutOptions = { where: () => false };
-
-/** An array with the document of the target. */
-interface ArrayWithDocument {
-  readonly array: PlannedArray;
-  readonly document: Uint8Array;
 }
 
 /**
@@ -186,47 +147,35 @@ interface ArrayWithDocument {
 async function planArray(
   source: Place,
   target: Place,
-  node: Node,
-  layout: LayoutOptions,
-  settings: DocumentSettings,
-): Promise<ArrayWithDocument> {
-  const { bytes, changes } = convertedDocument(source, node, layout, settings);
-  const [from, to] = changes.get("")!;
-  const canList = typeof source.store.list === "function";
-  const isRecoded = layout.recode !== undefined &&
-    !isSameEncoding(from.metadata, to.metadata);
-  const containerOf = await containerFor(source, from, to, node.path, layout);
-  const contain = containerOf &&
-    forArray(node.path, () => containShards(to, containerOf));
-  const pair: ArrayPair = {
-    path: node.path,
-    source: chunksAt(source, node.path, from),
-    target: chunksAt(target, node.path, to),
-    containerOf,
-    stored: new StoredChunks(node.path, from.gridShape, canList),
-  };
-  const recoded = isRecoded
-    ? await RecodedArray.create(pair, source, settings.recoding!)
-    : undefined;
-  const array = { ...pair, recoded, contain: recoded ? undefined : contain };
-  return { array, document: bytes };
-}
-
-/** Returns the containers of the shards of an array, if they get some. */
-async function containerFor(
-  source: Place,
-  from: ParsedArray,
-  to: ParsedArray,
   path: string,
-  { where, container }: LayoutOptions,
-): Promise<PlannedArray["containerOf"]> {
-  if (where?.(from.metadata, path) === false) return undefined;
+  from: ParsedArray,
+  options: PlanOptions,
+): Promise<PlannedArray> {
   try {
-    return await container?.(to.metadata, path, {
-      // Attributes of groups of Zarr v2 tell the place of an array, too.
-      store: v2View(source.store),
-      path: pathIn(source, path),
-    });
+    const to = changeLayout(from, path, options);
+    const isChosen = options.where?.(from.metadata, path) !== false;
+    const containerOf = isChosen
+      ? await options.container?.(to.metadata, path, {
+        // Attributes of groups of Zarr v2 tell the place of an array, too.
+        store: v2View(source.store),
+        path: pathIn(source, path),
+      })
+      : undefined;
+    const canList = typeof source.store.list === "function";
+    const pair: ArrayPair = {
+      path,
+      source: new ArrayChunks(source.store, pathIn(source, path), from),
+      target: new ArrayChunks(target.store, pathIn(target, path), to),
+      containerOf,
+      stored: new StoredChunks(path, from.gridShape, canList),
+    };
+    const contain = containerOf && containShards(to, containerOf);
+    const isRecoded = options.recode !== undefined &&
+      !isSameEncoding(from.metadata, to.metadata);
+    const recoded = isRecoded
+      ? await RecodedArray.create(pair, source, options)
+      : undefined;
+    return { ...pair, recoded, contain: recoded ? undefined : contain };
   } catch (error) {
     throw nameArray(error, path);
   }
@@ -325,19 +274,16 @@ function reasonOf(error: LayoutError | RangeError): string {
 }
 
 /**
- * Reads all nodes that are chosen.
- *
- * @param settings `keepGoing`: whether nodes that cannot be opened are left out. By default,
- * such a node is an error.
+ * Reads all nodes that are chosen. With `keepGoing`, nodes that cannot be opened are left out; by
+ * default, such a node is an error.
  */
 async function readUsable(
   source: Place,
-  { keepGoing = false, only, exclude, withoutV2, signal }:
-    & PlanSettings
-    & { withoutV2: boolean },
+  target: Place,
+  options: PlanOptions,
 ): Promise<
   & Pick<ConvertPlan, "nodes" | "leftOut" | "selected">
-  & Pick<DocumentSettings, "parsed">
+  & { parsed: ReadonlyMap<string, ParsedArray> }
 > {
   const parsed = new Map<string, ParsedArray>();
   const invalid: { path: string; error: MetadataError }[] = [];
@@ -347,10 +293,10 @@ async function readUsable(
     return false;
   };
   let selected = ALL_NODES;
-  const found = await readNodes(source, signal ? { signal } : {}, {
+  const found = await readNodes(source, options, {
     onInvalid: leaveOut,
-    withoutV2,
-    choose: nodeChooser({ only, exclude }, (chosen) => selected = chosen),
+    withoutV2: source === target,
+    choose: nodeChooser(options, (chosen) => selected = chosen),
   });
   const nodes = found.filter(({ path, document }) => {
     if (!isArrayDocument(document)) return true;
@@ -368,7 +314,7 @@ async function readUsable(
     }
   });
   const [first, ...others] = invalid;
-  if (first !== undefined && !keepGoing) {
+  if (first !== undefined && !options.keepGoing) {
     const more = others.length === 0
       ? ""
       : `; nor are the documents of ${namesOf(others)} valid`;
@@ -389,93 +335,52 @@ async function readUsable(
   return { nodes, parsed, leftOut, selected };
 }
 
-function chunksAt(place: Place, path: string, array: ParsedArray): ArrayChunks {
-  return new ArrayChunks(place.store, pathIn(place, path), array);
-}
-
-/** What happens to documents of nodes that are not converted. */
-interface DocumentSettings extends Pick<PlanSettings, "recoding"> {
-  /**
-   * What happens to documents in the consolidated metadata that are not valid; `false` if such
-   * a document is an error.
-   */
-  readonly leavesOut: "keep" | "remove" | false;
-  /** Whether the node at a path is left out. */
-  readonly isGone: (path: string) => boolean;
-  /** Whether nodes that are left out stay where they are, so that groups go on naming them. */
-  readonly keepsGone: boolean;
-  /** The arrays of the source by path, as their own documents describe them. */
-  readonly parsed: ReadonlyMap<string, ParsedArray>;
-}
-
-type ChangedArray = [before: ParsedArray, after: ParsedArray];
-
-/** A document of the target. */
-interface ConvertedDocument {
-  readonly bytes: Uint8Array;
-  /** The arrays that it describes, by path; that of its own node has an empty path. */
-  readonly changes: ReadonlyMap<string, ChangedArray>;
-}
-
-/** Gives a document, and those in its consolidated metadata, the new layout. */
-function convertedDocument(
-  source: Place,
-  { path, bytes, document }: Node,
-  layout: LayoutOptions,
-  { leavesOut, isGone, keepsGone, parsed }: DocumentSettings,
-): ConvertedDocument {
-  const inSource = <T>(task: () => T) =>
-    inDocument(documentKey(source, path), describeStore(source.store), task);
-  const removed = new Set<string>();
-  const changes = new Map<string, ChangedArray>();
-  const wholePath = (below: string) =>
-    [path, below].filter((name) => name !== "").join("/");
-  changeNodes(document, (node, below) => {
-    if (isGone(wholePath(below))) {
-      if (!keepsGone) removed.add(below);
-      return node;
-    }
-    if (!isArrayDocument(node)) return node;
-    let array = below === "" ? parsed.get(path) : undefined;
-    try {
-      // Damage of the source must not be reported as an error of the layout.
-      array ??= inSource(() => parseArray(node));
-    } catch (error) {
-      const isLeftOut = leavesOut && error instanceof MetadataError;
-      if (!isLeftOut) throw error;
-      if (leavesOut === "remove") removed.add(below);
-      return node;
-    }
-    const before = array;
-    const whole = wholePath(below);
-    const after = forArray(whole, () => changeLayout(before, whole, layout));
-    changes.set(below, [before, after]);
-    return node;
-  });
-  const converted = inSource(() =>
-    changeZarrJson(bytes, (exact) =>
-      changeNodes(exact, (node, below) => {
-        if (removed.has(below)) return undefined;
-        const change = changes.get(below);
-        if (change) return withChanges(node as Members, change);
-        return keepsGone
-          ? node
-          : withoutNamedNodes(node, wholePath(below), isGone);
-      }))
-  );
-  return { bytes: converted, changes };
-}
-
-/** Runs a task, and adds the name of the array to errors about options. */
-function forArray<T>(path: string, task: () => T): T {
-  try {
-    return task();
-  } catch (error) {
-    throw nameArray(error, path);
+/**
+ * The documents of the target, those of inner nodes first. Consolidated metadata gets the
+ * documents that its arrays have there. In a copy, groups no longer name nodes that are left out.
+ */
+function documentsOf(
+  { source, target, nodes, arrays, leftOut, selected }: Omit<
+    ConvertPlan,
+    "documents" | "others"
+  >,
+): Map<string, Uint8Array> {
+  const isCopy = source !== target;
+  const changes = new Map(arrays.map(({ path, source, target }) =>
+    [
+      path,
+      [source.metadata, target.metadata],
+    ] as const
+  ));
+  const paths = new Set(nodes.map(({ path }) => path));
+  const left = new Set(leftOut.map(({ path }) => path));
+  const isGone = (path: string) =>
+    isIn(selected.excluded, path) || left.has(path);
+  const documents = new Map<string, Uint8Array>();
+  for (const { path, bytes } of nodes.toReversed()) {
+    const changed = changeZarrJson(
+      bytes,
+      (exact) =>
+        changeNodes(exact, (node, below) => {
+          const whole = [path, below].filter((name) => name !== "").join("/");
+          if (isCopy && !paths.has(whole)) return undefined;
+          const [before, after] = changes.get(whole) ?? [];
+          if (before !== after) {
+            const own = documents.get(whole);
+            return own === undefined
+              ? withChanges(node as Members, before!, after!)
+              : parseExactZarrJson(own);
+          }
+          return isCopy ? withoutNamedNodes(node, whole, isGone) : node;
+        }),
+    );
+    documents.set(path, changed);
   }
+  return documents;
 }
 
 function nameArray(error: unknown, path: string): unknown {
+  if (error instanceof MetadataError) return error;
   for (const ErrorClass of [RangeError, TypeError]) {
     if (!(error instanceof ErrorClass)) continue;
     const array = `array ${describe(`/${path}`)}`;
@@ -487,17 +392,17 @@ function nameArray(error: unknown, path: string): unknown {
 /**
  * Replaces the changed members of a document that holds exact numbers.
  *
- * @param before The document with inexact numbers before it was changed.
- * @param after The same document after it was changed.
+ * @param before The metadata with inexact numbers before it was changed.
+ * @param after The same metadata after it was changed.
  */
 function withChanges(
   exact: Members,
-  [before, after]: ChangedArray,
+  before: ArrayMetadata,
+  after: ArrayMetadata,
 ): unknown {
-  if (after === before) return exact;
-  const earlier = before.metadata as unknown as Members;
+  const earlier = before as unknown as Members;
   return Object.fromEntries(
-    Object.entries(after.metadata).map(([name, value]) => [
+    Object.entries(after).map(([name, value]) => [
       name,
       Object.is(value, earlier[name]) ? exact[name] : value,
     ]),

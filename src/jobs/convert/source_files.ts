@@ -6,6 +6,7 @@ import {
   describePlace,
   keysLeftOut,
   listHierarchy,
+  type ListingEvents,
   MARKER,
   type Place,
   readNodeDocument,
@@ -15,7 +16,6 @@ import { isV2Document, withoutV2Nodes } from "../../metadata/mod.ts";
 import { isSameBytes } from "../../runtime/mod.ts";
 import {
   fileStamp,
-  type Store,
   type StoreKey,
   type StoreOptions,
 } from "../../stores/mod.ts";
@@ -31,100 +31,109 @@ export interface ListedSource {
   readonly v2Documents: readonly StoreKey[];
   /** The paths of the nodes of Zarr v2. */
   readonly v2Nodes: readonly string[];
-  /**
-   * A number that depends on the keys of all chunks and files, and in file stores on their
-   * versions; `undefined` if the source cannot list.
-   */
-  readonly fingerprint: number | undefined;
+  /** A number that depends on the keys of all chunks and files, and in file stores on their versions. */
+  readonly fingerprint: number;
 }
 
 /**
  * Adds the stored chunks of the source to the lists of the arrays, and returns the other
- * files.
+ * files. A source that cannot list has none.
  *
  * @throws {Error} If a file would be a chunk of the target.
  */
 export async function listSource(
   plan: ConvertPlan,
-  share: Share | undefined,
-  options: StoreOptions,
+  options: ListOptions,
 ): Promise<ListedSource> {
   const { source, target, arrays } = plan;
   const files: StoreKey[] = [];
   const markers: StoreKey[] = [];
   const v2Documents: StoreKey[] = [];
+  const isBeside = besideNodes(plan);
+  const lists = new Map(arrays.map(({ path, stored }) => [path, stored]));
+  const ofTarget = keysOf(target, arrays, "target");
+  const fingerprint = await listWithFingerprint(plan, options, {
+    chunk: (path, coordinates) => lists.get(path)!.add(coordinates),
+    file(key, path) {
+      const relative = key.slice(source.root.length) as StoreKey;
+      if (relative === MARKER) return;
+      if (isV2Document(key) && isBeside(key)) {
+        return void v2Documents.push(key);
+      }
+      const targetKey = target.root + relative as StoreKey;
+      if (path !== undefined && ofTarget.get(path)!.isTaken(targetKey)) {
+        throw new Error(
+          `The file ${
+            describe(key)
+          } is no chunk of the source, and would be one of the target, ${
+            describe(targetKey)
+          }; remove it, or choose other keys`,
+        );
+      }
+      files.push(relative);
+    },
+    // The marker of this run may lie in a node that is left out.
+    any: (key) => void (key.endsWith(MARKER) && markers.push(key)),
+  });
   const v2Nodes = plan.nodes
     .filter(({ v2Documents }) => v2Documents.length > 0)
     .map(({ path }) => path);
-  const found = { files, markers, v2Documents, v2Nodes };
-  if (typeof source.store.list !== "function") {
-    return { ...found, fingerprint: undefined };
-  }
-  const isBeside = besideNodes(plan);
-  const isIgnored = ignoredKeys(plan);
-  const lists = new Map(arrays.map(({ path, stored }) => [path, stored]));
-  const ofTarget = new Map(arrays.map((array) => [
-    array.path,
-    new ArrayKeys(parsedArrayOf(array.target), rootIn(target, array.path)),
-  ]));
-  const fingerprint = new Fingerprint(source.store, share, options);
-  await listHierarchy(
-    source,
-    plan.nodes,
-    keysOf(source, arrays),
-    {
-      each: (key) => fingerprint.add(key),
-      chunk: (path, coordinates) => lists.get(path)!.add(coordinates),
-      file(key, path) {
-        const relative = key.slice(source.root.length) as StoreKey;
-        if (relative === MARKER) return;
-        if (isV2Document(key) && isBeside(key)) {
-          return void v2Documents.push(key);
-        }
-        const targetKey = target.root + relative as StoreKey;
-        if (path !== undefined && ofTarget.get(path)!.isTaken(targetKey)) {
-          throw new Error(
-            `The file ${
-              describe(key)
-            } is no chunk of the source, and would be one of the target, ${
-              describe(targetKey)
-            }; remove it, or choose other keys`,
-          );
-        }
-        files.push(relative);
-      },
-      isIgnored(key) {
-        // The marker of this run may lie in a node that is left out.
-        if (key.endsWith(MARKER)) markers.push(key);
-        return isIgnored(key);
-      },
-    },
-    options,
-  );
-  return { ...found, fingerprint: fingerprint.sum };
+  return { files, markers, v2Documents, v2Nodes, fingerprint };
 }
 
-/** The keys of the arrays of the source, by path. */
-export function keysOf(
-  place: Place,
-  arrays: readonly PlannedArray[],
-): Map<string, ArrayKeys> {
-  return new Map(arrays.map(({ path, source }) => [
-    path,
-    new ArrayKeys(parsedArrayOf(source), rootIn(place, path)),
-  ]));
+/** The options of a conversion that a listing depends on. */
+interface ListOptions extends StoreOptions {
+  /** The share of the files whose versions count, so that not each of many shares looks at all of them. */
+  readonly share?: Share | undefined;
 }
 
-/** Returns a function that says whether a key belongs to a node that is left out. */
-function ignoredKeys(
-  { source, nodes, leftOut, selected }: ConvertPlan,
-): (key: string) => boolean {
-  return keysLeftOut(
+/**
+ * Lists the source.
+ *
+ * @param events `any`: called with all keys, also those of nodes that are left out.
+ * @returns A sum over the keys, in any order, and over the versions of files.
+ */
+async function listWithFingerprint(
+  { source, nodes, arrays, leftOut, selected }: ConvertPlan,
+  options: ListOptions,
+  { any, ...events }: Pick<ListingEvents, "chunk" | "file"> & {
+    any?(key: StoreKey): void;
+  },
+): Promise<number> {
+  const { store } = source;
+  if (typeof store.list !== "function") return 0;
+  const isLeftOut = keysLeftOut(
     source,
     nodes.map(({ path }) => path),
     selected,
     leftOut.map(({ path }) => path),
   );
+  let sum = 0;
+  await listHierarchy(source, nodes, keysOf(source, arrays, "source"), {
+    ...events,
+    isIgnored(key) {
+      any?.(key as StoreKey);
+      return isLeftOut(key);
+    },
+    each(key) {
+      const isIncluded = !options.share || isInShare(options.share, key);
+      const stamp = isIncluded && fileStamp(store, key, options);
+      sum = addHash(sum, `${key} ${stamp}`);
+    },
+  }, options);
+  return sum;
+}
+
+/** The keys of the arrays of a conversion at one of its two places, by path. */
+export function keysOf(
+  place: Place,
+  arrays: readonly PlannedArray[],
+  side: "source" | "target",
+): Map<string, ArrayKeys> {
+  return new Map(arrays.map((array) => [
+    array.path,
+    new ArrayKeys(parsedArrayOf(array[side]), rootIn(place, array.path)),
+  ]));
 }
 
 /** Returns a function that says whether a document of Zarr v2 lies beside the `zarr.json` of a node. */
@@ -160,48 +169,20 @@ export function withoutNodes(
   }
 }
 
-/** A sum over the keys of a source, in any order, and over the versions of files. */
-class Fingerprint {
-  sum = 0;
-  readonly #store: Store;
-  readonly #share: Share | undefined;
-  readonly #options: StoreOptions;
-
-  /** @param share The share of the files whose versions count, so that not each of many shares looks at all of them. */
-  constructor(store: Store, share: Share | undefined, options: StoreOptions) {
-    this.#store = store;
-    this.#share = share;
-    this.#options = options;
-  }
-
-  add(key: StoreKey): void {
-    const isIncluded = !this.#share || isInShare(this.#share, key);
-    const stamp = isIncluded && fileStamp(this.#store, key, this.#options);
-    this.sum = addHash(this.sum, `${key} ${stamp}`);
-  }
-}
-
 /** Throws if a document of the source, or one of its chunks and files, has changed since it was listed. */
 export async function assertUnchanged(
   plan: ConvertPlan,
-  listed: ListedSource,
-  share: Share | undefined,
-  options: StoreOptions,
+  { fingerprint }: ListedSource,
+  options: ListOptions,
 ): Promise<void> {
-  const { source, nodes, arrays } = plan;
-  for (const { path, bytes } of nodes) {
-    const found = await readNodeDocument(source, path, false, options);
+  for (const { path, bytes } of plan.nodes) {
+    const found = await readNodeDocument(plan.source, path, false, options);
     if (!isSameBytes(found?.bytes, bytes)) throw changedError(plan);
   }
-  if (listed.fingerprint === undefined) return;
-  const fingerprint = new Fingerprint(source.store, share, options);
-  await listHierarchy(source, nodes, keysOf(source, arrays), {
-    chunk() {},
-    file() {},
-    each: (key) => fingerprint.add(key),
-    isIgnored: ignoredKeys(plan),
-  }, options);
-  if (fingerprint.sum !== listed.fingerprint) throw changedError(plan);
+  const events = { chunk() {}, file() {} };
+  if (await listWithFingerprint(plan, options, events) !== fingerprint) {
+    throw changedError(plan);
+  }
 }
 
 /** An error about a source that has changed during the conversion. */

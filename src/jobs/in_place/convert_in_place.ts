@@ -248,10 +248,7 @@ async function beginInPlace(
   // Interrupted writes of chunks must be finished before files are changed.
   const path = place.root.slice(1);
   if (!dryRun) await recover(place.store, { path, ...storeOptions });
-  const plan = await planConversion(place, place, layoutOf(options) ?? {}, {
-    ...storeOptions,
-    ...choiceOf(options),
-  });
+  const plan = await planConversion(place, place, options);
   const documents = await documentChanges(plan, storeOptions);
   const arrays = arraysOf(place, documents);
   await assertUnlinked(place, files, documents);
@@ -335,13 +332,6 @@ function layoutOf(
   );
   const isLayout = given.some(([name]) => name !== "where");
   return isLayout ? Object.fromEntries(given) : undefined;
-}
-
-/** The options that choose arrays. */
-function choiceOf(
-  { only, exclude, keepGoing }: ConvertInPlaceOptions,
-): Pick<ConvertInPlaceOptions, "only" | "exclude" | "keepGoing"> {
-  return { only, exclude, keepGoing };
 }
 
 /** The options of the layout as a text. Functions count by their code. */

@@ -58,7 +58,7 @@ export async function listInPlace(
     array.assertFolders(key);
     others.add(key);
   };
-  await listHierarchy(source, nodes, keysOf(source, arrays), {
+  await listHierarchy(source, nodes, keysOf(source, arrays, "source"), {
     chunk(path, coordinates) {
       const array = byPath.get(path);
       if (array !== undefined) chunks.get(array)!.push(coordinates);

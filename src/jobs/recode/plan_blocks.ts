@@ -32,8 +32,8 @@ export interface BlockShapes {
 
 /** Blocks are made as long as this, in bytes, if no chunk is decoded more often then. */
 const BLOCK_BYTES = 16 * 2 ** 20;
-/** The most candidates for the length of a block along one dimension. */
-const MOST_LENGTHS = 64;
+/** The most stored chunks in a block along a dimension for which each number of them is tried. */
+const FEW = 32;
 
 /**
  * Divides an array so that chunks of the source are decoded as rarely as the memory allows.
@@ -43,15 +43,44 @@ const MOST_LENGTHS = 64;
  */
 export function planBlocks(shapes: BlockShapes, limit: number): BlockPlan {
   const { shape, elementSize, objectShape } = shapes;
-  const axes = shape.map((_, i) => new BlockAxis(shapes, i));
+  const axes = shape.map((_, i) => lengthsAlong(shapes, i));
   const bytesOf = (lengths: readonly number[]) =>
     lengths.reduce(
       (bytes, length, i) => bytes * Math.min(length, Math.max(1, shape[i]!)),
       elementSize,
     );
-  const blockShape = axes.map(({ lengths }) => lengths[0]!);
-  decodeRarely(blockShape, axes, limit / bytesOf(blockShape));
-  grow(blockShape, axes, bytesOf, Math.min(limit, BLOCK_BYTES));
+  const decodesOf = (lengths: readonly number[]) =>
+    lengths.reduce((n, length, i) => n * decodesAlong(shapes, i, length), 1);
+  let blockShape = axes.map(([shortest]) => shortest!);
+  // Blocks get longer where chunks are decoded most rarely for the memory that it takes.
+  for (let gain = Infinity; gain > 0;) {
+    const [bytes, decodes] = [bytesOf(blockShape), decodesOf(blockShape)];
+    let best = blockShape;
+    gain = 0;
+    for (const [i, lengths] of axes.entries()) {
+      for (const length of lengths) {
+        const longer = blockShape.with(i, length);
+        if (bytesOf(longer) > limit) break;
+        const fewer = Math.log(decodes / decodesOf(longer));
+        const each = fewer / Math.log(bytesOf(longer) / bytes);
+        if (fewer > 0 && each > gain) [best, gain] = [longer, each];
+      }
+    }
+    blockShape = best;
+  }
+  // The last dimension comes first, so that blocks follow one another as the chunks in a shard do.
+  for (const isInObject of [true, false]) {
+    for (const [i, lengths] of Array.from(axes.entries()).reverse()) {
+      for (const length of lengths) {
+        const longer = blockShape.with(i, length);
+        if (bytesOf(longer) > Math.min(limit, BLOCK_BYTES)) break;
+        const isAllowed = length > blockShape[i]! &&
+          (!isInObject || length <= objectShape[i]!) &&
+          decodesOf(longer) <= decodesOf(blockShape);
+        if (isAllowed) blockShape = longer;
+      }
+    }
+  }
   const groupShape = blockShape.map((length, i) =>
     Math.max(length, objectShape[i]!)
   );
@@ -60,138 +89,53 @@ export function planBlocks(shapes: BlockShapes, limit: number): BlockPlan {
     groupShape,
     blockBytes: bytesOf(blockShape),
     groupBytes: bytesOf(groupShape),
-    decodes: axes.reduce(
-      (product, axis, i) => product * axis.decodes(blockShape[i]!),
-      1,
-    ),
+    decodes: decodesOf(blockShape),
   };
 }
 
-/** A dimension of an array that is divided into blocks. */
-class BlockAxis {
-  /** The lengths that blocks may have, in rising order: parts of a stored chunk, and several of them. */
-  readonly lengths: readonly number[];
-  readonly objectLength: number;
-  readonly #length: number;
-  readonly #sourceLength: number;
-
-  constructor(
-    { shape, sourceShape, chunkShape, objectShape }: BlockShapes,
-    i: number,
-  ) {
-    this.#length = shape[i]!;
-    this.#sourceLength = sourceShape[i]!;
-    this.objectLength = objectShape[i]!;
-    const objects = Math.max(1, Math.ceil(this.#length / objectShape[i]!));
-    this.lengths = [
-      ...divisors(objectShape[i]! / chunkShape[i]!)
-        .map((count) => count * chunkShape[i]!),
-      ...multiples(objects, objectShape[i]!, sourceShape[i]!),
-    ];
-  }
-
-  /** How often a chunk of the source is decoded along this dimension, on average. */
-  decodes(blockLength: number): number {
-    const sourceLength = this.#sourceLength;
-    const chunks = Math.max(1, Math.ceil(this.#length / sourceLength));
-    const cuts = Math.max(0, Math.ceil(this.#length / blockLength) - 1);
-    // Cuts between blocks that are cuts between chunks, too, divide no chunk.
-    const period = sourceLength / gcd(sourceLength, blockLength);
-    return (chunks + cuts - Math.floor(cuts / period)) / chunks;
-  }
-
-  /** By how much more memory a longer block takes. */
-  growth(from: number, to: number): number {
-    const length = Math.max(1, this.#length);
-    return Math.min(to, length) / Math.min(from, length);
-  }
+/** How often a chunk of the source is decoded along a dimension, on average. */
+function decodesAlong(
+  { shape, sourceShape }: BlockShapes,
+  i: number,
+  blockLength: number,
+): number {
+  const sourceLength = sourceShape[i]!;
+  const chunks = Math.max(1, Math.ceil(shape[i]! / sourceLength));
+  const cuts = Math.max(0, Math.ceil(shape[i]! / blockLength) - 1);
+  // Cuts between blocks that are cuts between chunks, too, divide no chunk.
+  const period = sourceLength / gcd(sourceLength, blockLength);
+  return (chunks + cuts - Math.floor(cuts / period)) / chunks;
 }
 
 /**
- * Makes blocks longer, each time along the dimension where chunks are decoded most rarely for
- * the memory that it takes.
- *
- * @param limit By how much more memory a block may take.
+ * The lengths that blocks may have along a dimension, in rising order: parts of a stored chunk of
+ * the target and several stored chunks, of which few, powers of 2, those that end where a chunk
+ * of the source does, and all are tried.
  */
-function decodeRarely(
-  blockShape: number[],
-  axes: readonly BlockAxis[],
-  limit: number,
-): void {
-  for (let left = limit;;) {
-    let best = { i: -1, length: 0, growth: 1, gain: 0 };
-    for (const [i, axis] of axes.entries()) {
-      const now = blockShape[i]!;
-      for (const length of axis.lengths) {
-        const growth = axis.growth(now, length);
-        if (growth > left) break;
-        const fewer = Math.log(axis.decodes(now) / axis.decodes(length));
-        const gain = fewer / Math.log(growth);
-        if (fewer > 0 && gain > best.gain) best = { i, length, growth, gain };
-      }
-    }
-    if (best.i < 0) return;
-    blockShape[best.i] = best.length;
-    left /= best.growth;
-  }
+function lengthsAlong(
+  { shape, sourceShape, chunkShape, objectShape }: BlockShapes,
+  i: number,
+): number[] {
+  const objectLength = objectShape[i]!;
+  const inObject = objectLength / chunkShape[i]!;
+  const objects = Math.ceil(shape[i]! / objectLength);
+  const period = sourceShape[i]! / gcd(sourceShape[i]!, objectLength);
+  const counts = new Set<number>([objects]);
+  for (let n = 2; n < Math.min(objects, FEW); n++) counts.add(n);
+  for (let n = FEW; n < objects; n *= 2) counts.add(n);
+  for (let n = period; n < objects; n *= 2) counts.add(n);
+  const several = [...counts].filter((n) => n > 1).sort((a, b) => a - b);
+  return [
+    ...divisors(inObject).map((n) => n * chunkShape[i]!),
+    ...several.map((n) => n * objectLength),
+  ];
 }
 
-/** Leaves out every second length, and keeps the first and the last one. */
-function thinned(lengths: readonly number[]): number[] {
-  return lengths.filter((_, i) => i % 2 === 0 || i === lengths.length - 1);
-}
-
-/**
- * Makes blocks longer, the last dimension first, so that blocks follow one another in the
- * order of the chunks in a shard. No chunk is decoded more often.
- */
-function grow(
-  blockShape: number[],
-  axes: readonly BlockAxis[],
-  bytesOf: (lengths: readonly number[]) => number,
-  limit: number,
-): void {
-  for (const isWithin of [true, false]) {
-    for (const [i, axis] of Array.from(axes.entries()).reverse()) {
-      for (const length of axis.lengths) {
-        const isAllowed = length > blockShape[i]! &&
-          (!isWithin || length <= axis.objectLength) &&
-          axis.decodes(length) <= axis.decodes(blockShape[i]!);
-        if (!isAllowed) continue;
-        if (bytesOf(blockShape.with(i, length)) > limit) break;
-        blockShape[i] = length;
-      }
-    }
-  }
-}
-
-/** The divisors of a number in rising order; of many, those that are spread evenly, the first and the last one. */
+/** The divisors of a number in rising order. */
 function divisors(number: number): number[] {
   const low: number[] = [];
-  const high: number[] = [];
-  for (let i = 1; i * i <= number; i++) {
-    if (number % i !== 0) continue;
-    low.push(i);
-    if (i * i < number) high.unshift(number / i);
-  }
-  let all = [...low, ...high];
-  while (all.length > MOST_LENGTHS) all = thinned(all);
-  return all;
-}
-
-/** The lengths of several stored chunks: those of few, of powers of 2, those that end where a chunk of the source does, and all. */
-function multiples(
-  count: number,
-  objectLength: number,
-  sourceLength: number,
-): number[] {
-  const period = sourceLength / gcd(sourceLength, objectLength);
-  const counts = new Set<number>([count]);
-  for (let n = 2; n < count && n <= MOST_LENGTHS / 2; n++) counts.add(n);
-  for (let n = MOST_LENGTHS; n < count; n *= 2) counts.add(n);
-  for (let n = period; n < count && n > 1; n *= 2) counts.add(n);
-  counts.delete(1);
-  return [...counts].sort((a, b) => a - b).map((n) => n * objectLength);
+  for (let i = 1; i * i <= number; i++) if (number % i === 0) low.push(i);
+  return [...new Set([...low, ...low.toReversed().map((n) => number / n)])];
 }
 
 function gcd(a: number, b: number): number {

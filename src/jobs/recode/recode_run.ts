@@ -1,18 +1,15 @@
-import { parsedArrayOf } from "../../arrays/mod.ts";
+import { parsedArrayOf, type Share } from "../../arrays/mod.ts";
 import {
-  type BlockArray,
   blockOf,
   changedError,
   chunkOf,
   type ChunkSource,
   EncodedChunks,
   type FoundChunk,
-  innermostChunks,
   readBlock,
   readChunks,
   type Section,
   sectionsIn,
-  wholeChunks,
 } from "../../blocks/mod.ts";
 import { rootIn } from "../../hierarchy/mod.ts";
 import { MemoryLimit, runConcurrently } from "../../runtime/mod.ts";
@@ -20,21 +17,17 @@ import { placeInShard } from "../../shards/mod.ts";
 import { backendOf } from "../../stores/mod.ts";
 import { stridesInOrder, type Threads } from "../../threads/mod.ts";
 import type { Box } from "./plan_blocks.ts";
+import type { RecodedArray } from "./recode_array.ts";
 import { type ElementsWay, isThreaded } from "./recode_way.ts";
-import { sourceEncodingOf } from "./recoding.ts";
 import {
   type MadeChunk,
-  type PlannedRecoding,
   type RecodeSink,
   TargetChunks,
 } from "./target_chunks.ts";
 
-/** The work that a run does at once. */
-export interface RunSettings {
-  /** The number of blocks that are recoded at the same time. */
-  readonly concurrency: number;
-  readonly threads: Threads | undefined;
-}
+/** How many chunks each thread needs at the same time, so that it never waits for work. */
+const CHUNKS_PER_THREAD = 3;
+const LEAST_BLOCKS = 3;
 
 /** A block that is recoded, with the stored chunks of the target that it is a part of. */
 interface Block {
@@ -51,71 +44,93 @@ interface Target {
   readonly place: number;
 }
 
+/** Makes the chunks of the target of an array, or those of a share, block by block. */
+export async function recodeArray(
+  array: RecodedArray,
+  sink: RecodeSink,
+  share: Share | undefined,
+  threads: Threads | undefined,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const { plan, shapes, memory } = array;
+  const chunks = plan.blockShape.reduce(
+    (count, length, i) => count * (length / shapes.chunkShape[i]!),
+    1,
+  );
+  const wanted = Math.max(
+    LEAST_BLOCKS,
+    Math.ceil(CHUNKS_PER_THREAD * (threads?.count ?? 0) / chunks),
+  );
+  const most = Math.floor(memory / 2 / Math.max(1, plan.blockBytes));
+  const concurrency = Math.max(1, Math.min(wanted, most));
+  const target = new TargetChunks(array, threads, sink);
+  const run = new RecodeRun(array, target, sink, concurrency, threads);
+  try {
+    await runConcurrently(
+      run.blocks(share, signal ?? new AbortController().signal),
+      concurrency,
+      (block, signal) => run.recode(block, signal),
+      signal,
+    );
+  } catch (error) {
+    await target.abort(error);
+    throw error;
+  }
+}
+
 /** One run over the blocks of an array. */
-export class RecodeRun {
-  readonly #array: PlannedRecoding;
-  readonly #settings: RunSettings;
-  readonly #sink: RecodeSink;
-  readonly #source: ChunkSource;
+class RecodeRun {
+  readonly #array: RecodedArray;
   readonly #target: TargetChunks;
-  /** The length of a dimension that elements of several numbers add to all shapes. */
-  readonly #numbers: readonly number[];
+  readonly #sink: RecodeSink;
+  /** The number of blocks that are recoded at the same time. */
+  readonly #concurrency: number;
+  readonly #threads: Threads | undefined;
+  readonly #source: ChunkSource;
   readonly #storing: MemoryLimit;
   /** Memory of blocks, to be used again. */
   readonly #spare: ArrayBufferLike[] = [];
 
-  constructor(array: PlannedRecoding, settings: RunSettings, sink: RecodeSink) {
-    const { way } = array;
+  constructor(
+    array: RecodedArray,
+    target: TargetChunks,
+    sink: RecodeSink,
+    concurrency: number,
+    threads: Threads | undefined,
+  ) {
     this.#array = array;
-    this.#settings = settings;
+    this.#target = target;
     this.#sink = sink;
-    this.#numbers = way.kind === "elements" && way.form.count > 1
-      ? [way.form.count]
-      : [];
-    this.#source = this.#createSource();
-    this.#target = new TargetChunks(array, settings.threads, sink);
+    this.#concurrency = concurrency;
+    this.#threads = threads;
+    this.#source = sourceOf(array);
     this.#storing = new MemoryLimit(0, sink.concurrency);
   }
 
-  /**
-   * Makes the chunks of the target in groups of blocks.
-   *
-   * @param groups Elements that fill whole stored chunks of the target.
-   */
-  async run(
-    groups: Iterable<Box>,
-    signal: AbortSignal | undefined,
-  ): Promise<void> {
-    try {
-      await runConcurrently(
-        this.#blocksOf(groups, signal ?? new AbortController().signal),
-        this.#settings.concurrency,
-        (block, signal) => this.#recode(block, signal),
-        signal,
-      );
-    } catch (error) {
-      await this.#target.abort(error);
-      throw error;
-    }
-  }
-
-  async *#blocksOf(
-    groups: Iterable<Box>,
+  async *blocks(
+    share: Share | undefined,
     signal: AbortSignal,
   ): AsyncGenerator<Block> {
-    const { blockShape } = this.#array.plan;
-    const { chunkShape } = this.#array.pair.target;
-    for (const group of groups) {
+    const { plan, shapes } = this.#array;
+    for (const group of this.#array.groups(share)) {
       await this.#sink.before(signal);
-      const stored = Array.from(sectionsIn(group, chunkShape), chunkOf);
+      const stored = Array.from(
+        sectionsIn(group, shapes.objectShape),
+        (sections) => this.#at(sections),
+      );
       const made = await this.#target.begin(stored, signal);
       if (made.size === 0) continue;
-      for (const box of sectionsIn(group, blockShape)) yield { box, made };
+      for (const sections of sectionsIn(group, plan.blockShape)) {
+        const box = sections.map(({ start, stop, step }) => ({
+          ...{ start, stop, step },
+        }));
+        yield { box, made };
+      }
     }
   }
 
   /** Reads a block, makes the chunks of the target in it, and stores those that are complete. */
-  async #recode(block: Block, signal: AbortSignal): Promise<void> {
+  async recode(block: Block, signal: AbortSignal): Promise<void> {
     const targets = this.#targetsIn(block);
     if (targets.length === 0) return;
     const { way } = this.#array;
@@ -128,18 +143,13 @@ export class RecodeRun {
 
   /** The chunks of the target in a block that are to be made. */
   #targetsIn({ box, made }: Block): Target[] {
-    const { chunkShape, pair: { target } } = this.#array;
+    const { objectShape, chunkShape } = this.#array.shapes;
     const { layout } = this.#target;
     const targets: Target[] = [];
-    for (
-      const stored of sectionsIn(
-        this.#withNumbers(box),
-        this.#shapeOf(target.chunkShape),
-      )
-    ) {
+    for (const stored of sectionsIn(box, objectShape)) {
       const chunk = made.get(String(this.#at(stored)));
       if (chunk === undefined) continue;
-      for (const sections of sectionsIn(stored, this.#shapeOf(chunkShape))) {
+      for (const sections of sectionsIn(stored, chunkShape)) {
         const place = layout === undefined ? 0 : placeInShard(
           this.#at(sections).map((c, i) => c % layout.chunksPerShard[i]!),
           layout,
@@ -175,42 +185,27 @@ export class RecodeRun {
   async #divide(
     { box }: Block,
     targets: readonly Target[],
-    way: ElementsWay,
+    { form, fill, decoder, encoder }: ElementsWay,
     signal: AbortSignal,
   ): Promise<void> {
-    const { chunkShape } = this.#array;
-    const { threads } = this.#settings;
-    const { fill, decoder, encoder } = way;
-    const runs = this.#withNumbers(box);
+    const lengths = box.map(({ start, stop }) => stop - start);
+    const { elementSize, chunkShape } = this.#array.shapes;
     const to = {
-      bytes: this.#allocate(box, way),
+      bytes: this.#allocate(lengths.reduce((n, m) => n * m, elementSize)),
       offset: 0,
-      strides: stridesInOrder(
-        runs.map(({ start, stop }) => stop - start),
-        "C",
-      ),
+      strides: stridesInOrder(lengths, "C"),
     };
     let hasElements = false;
-    const array: BlockArray<ChunkSource> = {
-      chunks: this.#source,
-      codecs: decoder,
-      fill,
-    };
-    await readBlock(array, runs, to, {
+    const array = { chunks: this.#source, codecs: decoder, fill };
+    await readBlock(array, box, to, {
       ...this.#readOptions(signal),
       onChunk: (_, isPresent) => hasElements ||= isPresent,
     });
     const blocks = hasElements
-      ? targets.map(({ sections }) =>
-        blockOf(sections, this.#shapeOf(chunkShape), to)
-      )
+      ? targets.map(({ sections }) => blockOf(sections, chunkShape, to))
       : [];
-    const encoded = await encoder.encode(blocks, {
-      threads,
-      signal,
-      fill,
-      leavesOut: true,
-    });
+    const options = { threads: this.#threads, signal, fill, leavesOut: true };
+    const encoded = await encoder.encode(blocks, options);
     // After a failure, threads may still work on the memory.
     this.#spare.push(to.bytes.buffer);
     await runConcurrently(
@@ -235,7 +230,7 @@ export class RecodeRun {
     const chunkBytes = way.kind === "elements"
       ? way.decoder.chunkBytes
       : plan.blockBytes / targets.length;
-    await readChunks(this.#source, this.#withNumbers(box), chunkBytes, {
+    await readChunks(this.#source, box, chunkBytes, {
       absent() {},
       found: async (chunks, signal) => {
         const wanted = chunks.flatMap((chunk) => {
@@ -284,71 +279,27 @@ export class RecodeRun {
           (await source.read([coordinates], { signal })).flat()[0]?.bytes,
       };
     });
-    const { threads } = this.#settings;
-    return await decoder.recode(stored, encoder, fill, { threads, signal });
+    const options = { threads: this.#threads, signal };
+    return await decoder.recode(stored, encoder, fill, options);
   }
 
   #readOptions(signal: AbortSignal) {
     const { pair: { stored }, memory } = this.#array;
-    const { threads, concurrency } = this.#settings;
     return {
-      ...{ threads, signal, memory: memory / 4 / concurrency },
+      ...{ threads: this.#threads, signal },
+      memory: memory / 4 / this.#concurrency,
       mayHave: (chunk: readonly number[]) =>
         stored.has(chunk.slice(0, stored.gridShape.length)),
     };
   }
 
-  /** The encoded chunks of the source, with a last dimension for elements of several numbers. */
-  #createSource(): ChunkSource {
-    const { pair: { source, path, stored }, place } = this.#array;
-    const array = parsedArrayOf(source);
-    const { isSharded } = sourceEncodingOf(source.metadata);
-    const chunks = new EncodedChunks(
-      backendOf(place.store),
-      rootIn(place, path),
-      array,
-      isSharded ? innermostChunks(array) : wholeChunks(array),
-    );
-    const rank = array.shape.length;
-    const isThere = !isSharded && stored.isListed && stored.isExact;
-    return {
-      chunkShape: this.#shapeOf(chunks.chunkShape),
-      storedShape: this.#shapeOf(chunks.storedShape),
-      isSharded,
-      async read(coordinates, options) {
-        const inArray = coordinates.map((each) => each.slice(0, rank));
-        const reads = await chunks.read(inArray, options);
-        const absent = isThere ? reads.findIndex(({ length }) => !length) : -1;
-        if (absent >= 0) throw changedError(chunks.nameOf(inArray[absent]!));
-        return reads;
-      },
-      nameOf: (coordinates) => chunks.nameOf(coordinates.slice(0, rank)),
-    };
-  }
-
-  #shapeOf(shape: readonly number[]): readonly number[] {
-    return [...shape, ...this.#numbers];
-  }
-
-  #withNumbers(box: Box): Box {
-    const numbers = this.#numbers.map((stop) => ({ start: 0, stop, step: 1 }));
-    return [
-      ...box.map(({ start, stop, step }) => ({ start, stop, step })),
-      ...numbers,
-    ];
-  }
-
-  /** The coordinates of the chunk that sections lie in, in the array. */
+  /** The coordinates in the array of the chunk that sections lie in. */
   #at(sections: readonly Section[]): number[] {
-    return chunkOf(sections).slice(0, sections.length - this.#numbers.length);
+    return chunkOf(sections).slice(0, this.#array.pair.source.gridShape.length);
   }
 
   /** Returns memory of zeros for the elements of a block: shared memory if threads work on it. */
-  #allocate(box: Box, way: ElementsWay): Uint8Array {
-    const length = box.reduce(
-      (n, { start, stop }) => n * (stop - start),
-      way.form.size,
-    );
+  #allocate(length: number): Uint8Array {
     const spare = this.#spare.findIndex(({ byteLength }) =>
       byteLength >= length
     );
@@ -356,10 +307,9 @@ export class RecodeRun {
       return new Uint8Array(this.#spare.splice(spare, 1)[0]!, 0, length)
         .fill(0);
     }
-    const { plan } = this.#array;
-    const { threads } = this.#settings;
+    const { plan, way } = this.#array;
     const isShared = typeof SharedArrayBuffer === "function" &&
-      isThreaded(way, threads);
+      isThreaded(way, this.#threads);
     // Of the length of most blocks, so that it fits again.
     const capacity = Math.max(length, plan.blockBytes);
     return new Uint8Array(
@@ -368,4 +318,32 @@ export class RecodeRun {
       length,
     );
   }
+}
+
+/** The encoded chunks of the source, with a last dimension for elements of several numbers. */
+function sourceOf(
+  { pair: { source, path, stored }, place, division, shapes }: RecodedArray,
+): ChunkSource {
+  const chunks = new EncodedChunks(
+    backendOf(place.store),
+    rootIn(place, path),
+    parsedArrayOf(source),
+    division,
+  );
+  const { isSharded, storedShape } = chunks;
+  const rank = storedShape.length;
+  const isThere = !isSharded && stored.isListed && stored.isExact;
+  return {
+    chunkShape: shapes.sourceShape,
+    storedShape: [...storedShape, ...shapes.shape.slice(rank)],
+    isSharded,
+    async read(coordinates, options) {
+      const inArray = coordinates.map((each) => each.slice(0, rank));
+      const reads = await chunks.read(inArray, options);
+      const absent = isThere ? reads.findIndex(({ length }) => !length) : -1;
+      if (absent >= 0) throw changedError(chunks.nameOf(inArray[absent]!));
+      return reads;
+    },
+    nameOf: (coordinates) => chunks.nameOf(coordinates.slice(0, rank)),
+  };
 }

@@ -13,24 +13,11 @@ import {
 } from "../../shards/mod.ts";
 import type { Threads } from "../../threads/mod.ts";
 import { isThreaded, type Way } from "./recode_way.ts";
-import type { BlockPlan } from "./plan_blocks.ts";
-import type { ArrayPair, Copied, CopySettings } from "../stored_chunks.ts";
-import type { Place } from "../../hierarchy/mod.ts";
+import type { Copied, CopySettings } from "../stored_chunks.ts";
+import type { RecodedArray } from "./recode_array.ts";
 
 /** The length of inner chunks from which their memory is freed at once. */
 const LEAST_TO_FREE = 128 * 1024;
-
-/** How an array is recoded. */
-export interface PlannedRecoding {
-  readonly pair: ArrayPair;
-  /** The place of the source. */
-  readonly place: Place;
-  readonly way: Way;
-  readonly plan: BlockPlan;
-  readonly memory: number;
-  /** The shape of inner chunks of the target, or of chunks without shards. */
-  readonly chunkShape: readonly number[];
-}
 
 /** What happens to the chunks that are made. */
 export interface RecodeSink extends CopySettings {
@@ -59,7 +46,7 @@ export interface MadeChunk {
 export class TargetChunks {
   /** The layout of shards; `undefined` without shards. */
   readonly layout: ShardLayout | undefined;
-  readonly #array: PlannedRecoding;
+  readonly #array: RecodedArray;
   readonly #threads: Threads | undefined;
   readonly #sink: RecodeSink;
   /** Shards that are being stored. */
@@ -67,7 +54,7 @@ export class TargetChunks {
   readonly #headSize: number;
 
   constructor(
-    array: PlannedRecoding,
+    array: RecodedArray,
     threads: Threads | undefined,
     sink: RecodeSink,
   ) {
@@ -103,13 +90,12 @@ export class TargetChunks {
   }
 
   #chunkAt(coordinates: readonly number[]): MadeChunk {
-    const { chunkShape, memory, pair, plan } = this.#array;
+    const { memory, pair, plan, shapes } = this.#array;
     const { layout } = this;
-    const { shape } = pair.target.metadata;
-    const lengths = pair.target.chunkShape;
     const left = coordinates.reduce((count, c, i) => {
-      const length = Math.min(lengths[i]!, shape[i]! - c * lengths[i]!);
-      return count * Math.ceil(length / chunkShape[i]!);
+      const stored = shapes.objectShape[i]!;
+      const length = Math.min(stored, shapes.shape[i]! - c * stored);
+      return count * Math.ceil(length / shapes.chunkShape[i]!);
     }, 1);
     // Shards of one group may take too much memory to be assembled there.
     const isStreamed = layout !== undefined &&
