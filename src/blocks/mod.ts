@@ -48,8 +48,4 @@ export {
   type WriteBlockOptions,
   type WrittenChunk,
 } from "./write_block.ts";
-export {
-  hasCodecsBesideShards,
-  hasShards,
-  innermostEncoding,
-} from "./whole_shards.ts";
+export { innermostEncoding } from "./whole_shards.ts";

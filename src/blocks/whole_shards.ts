@@ -38,19 +38,6 @@ const SHARDS = "sharding_indexed";
 /** Codecs that encode the fill value of their array for the next codec. */
 const FILL_ENCODERS = ["cast_value", "scale_offset"];
 
-/** Whether codecs make shards. */
-export function hasShards(codecs: readonly NamedConfiguration[]): boolean {
-  return codecs.some(({ name }) => name === SHARDS);
-}
-
-/** Whether further codecs stand beside those of shards, or of shards in shards. */
-export function hasCodecsBesideShards(
-  codecs: readonly NamedConfiguration[],
-): boolean {
-  if (!hasShards(codecs)) return false;
-  return codecs.length > 1 || hasCodecsBesideShards(innerCodecs(codecs[0]!));
-}
-
 function innerCodecs({ configuration }: NamedConfiguration) {
   return namedCodecs(configuration?.codecs as NamedConfiguration[]);
 }
@@ -63,8 +50,9 @@ export function innermostEncoding(
   const before: NamedConfiguration[] = [];
   let chunkShape = objectShape;
   let named = codecs;
-  while (hasShards(named)) {
+  for (;;) {
     const place = named.findIndex(({ name }) => name === SHARDS);
+    if (place < 0) break;
     before.push(...named.slice(0, place));
     const shape = named[place]!.configuration!.chunk_shape as number[];
     const order = orderOf(before, objectShape.length);

@@ -188,7 +188,7 @@ function changedLayout(
   const recoding = typeof recode === "function"
     ? recode(metadata, path)
     : recode;
-  const recoded = recoding ? recodedMetadata(metadata, recoding) : metadata;
+  const recoded = recoding ? recodedMetadata(array, recoding) : metadata;
   const changedMembers = changedMetadata(recoded, path, options);
   if (isSameJson(changedMembers, metadata)) return array;
   const changed = parseArray(changedMembers);

@@ -171,7 +171,7 @@ async function planArray(
     };
     const contain = containerOf && containShards(to, containerOf);
     const isRecoded = options.recode !== undefined &&
-      !isSameEncoding(from.metadata, to.metadata);
+      !isSameEncoding(from, to);
     const recoded = isRecoded
       ? await RecodedArray.create(pair, source, options)
       : undefined;

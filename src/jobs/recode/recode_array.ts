@@ -25,7 +25,7 @@ import {
   type Box,
   planBlocks,
 } from "./plan_blocks.ts";
-import { encodingOf, sourceEncodingOf } from "./recoding.ts";
+import { sourceEncodingOf } from "./recoding.ts";
 import { findWay, type Way } from "./recode_way.ts";
 
 /** The memory of a recoding, if none is given, in bytes. */
@@ -73,12 +73,12 @@ export class RecodedArray {
     const { count = 1, size = elementForm(data_type)?.size ?? UNKNOWN_SIZE } =
       form ?? {};
     const numbers = count > 1 ? [count] : [];
-    const { objectShape, chunkShape } = encodingOf(pair.target.metadata);
+    const target = parsedArrayOf(pair.target);
     this.shapes = {
       shape: [...shape, ...numbers],
       sourceShape: [...division.level.shape, ...numbers],
-      chunkShape: [...chunkShape, ...numbers],
-      objectShape: [...objectShape, ...numbers],
+      chunkShape: [...target.innermost.shape, ...numbers],
+      objectShape: [...target.chunk.shape, ...numbers],
       elementSize: size / count,
     };
     const largest = Math.max(
@@ -119,12 +119,14 @@ export class RecodedArray {
     place: Place,
     options: RecodeOptions,
   ): Promise<RecodedArray> {
-    const { isSharded } = sourceEncodingOf(pair.source.metadata);
+    const source = parsedArrayOf(pair.source);
     const division = inDocument(
       documentKey(place, pair.path),
       describeStore(place.store),
       () =>
-        (isSharded ? innermostChunks : wholeChunks)(parsedArrayOf(pair.source)),
+        sourceEncodingOf(source).isSharded
+          ? innermostChunks(source)
+          : wholeChunks(source),
     );
     const way = await findWay(pair, options.codecs);
     return new RecodedArray(pair, place, division, way, options);

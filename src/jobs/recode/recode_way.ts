@@ -1,3 +1,4 @@
+import { parsedArrayOf } from "../../arrays/mod.ts";
 import {
   type CodecEntry,
   type Codecs,
@@ -23,7 +24,6 @@ import {
   type ElementForm,
   elementForm,
   fillBytes,
-  hasShards,
   undecodedError,
 } from "../../blocks/mod.ts";
 import { encodingOf, sourceEncodingOf } from "./recoding.ts";
@@ -65,12 +65,14 @@ export interface ElementsWay {
  * @throws {MetadataError} If a codec of the target refuses its configuration.
  */
 export async function findWay(
-  { path, ...pair }: ArrayPair,
+  { path, source, target }: ArrayPair,
   codecs: Codecs | undefined,
 ): Promise<Way> {
-  const [source, target] = [pair.source.metadata, pair.target.metadata];
-  const [from, to] = [sourceEncodingOf(source), encodingOf(target)];
-  const hasWholeShards = hasShards(from.codecs);
+  const array = parsedArrayOf(source);
+  const { metadata } = array;
+  const from = sourceEncodingOf(array);
+  const to = encodingOf(parsedArrayOf(target));
+  const hasWholeShards = array.chunk.shard !== undefined && !from.isSharded;
   const isSameShape = !hasWholeShards &&
     isSameJson(from.chunkShape, to.chunkShape);
   const [before, after] = [from, to].map(({ codecs }) =>
@@ -88,12 +90,12 @@ export async function findWay(
       },
     };
   }
-  const form = elementForm(source.data_type);
+  const form = elementForm(metadata.data_type);
   if (form === undefined) {
     const way = isSameShape &&
       await bytesWay(from.codecs, to.codecs, path, codecs);
     if (way) return way;
-    const what = describeType(source.data_type);
+    const what = describeType(metadata.data_type);
     if (hasWholeShards) {
       throw new LayoutError(
         `Cannot decode shards of elements of the data type ${what}, which have no known length, with further codecs beside "sharding_indexed"; expected "sharding_indexed" alone`,
@@ -103,15 +105,15 @@ export async function findWay(
       `Cannot divide elements of the data type ${what} into other chunks, since they have no known length; expected other codecs or shards alone, with the same codec from array to bytes`,
     );
   }
-  assertByteOrder(form, encodingOf(source).codecs, to.codecs);
+  assertByteOrder(form, encodingOf(array).codecs, to.codecs);
   const create = ({ codecs: own, chunkShape }: typeof from) => {
     const shape = form.count > 1 ? [...chunkShape, form.count] : chunkShape;
-    return ElementCodecs.create(own, form, shape, codecs, source);
+    return ElementCodecs.create(own, form, shape, codecs, metadata);
   };
   const decoder = await loadSource(path, () => create(from));
   const encoder = await create(to);
   await encoder.assertEncodes(form, codecs);
-  const fill = fillBytes(source, form);
+  const fill = fillBytes(metadata, form);
   return { kind: "elements", form, fill, decoder, encoder, isSameShape };
 }
 

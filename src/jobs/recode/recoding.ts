@@ -1,4 +1,5 @@
-import { parseArray } from "../../arrays/mod.ts";
+import { parseArray, type ParsedArray } from "../../arrays/mod.ts";
+import { ConcatParts } from "../../concat_parts/mod.ts";
 import { MOST_DECODED, namedCodec, SHORT_NAMES } from "../../codecs/mod.ts";
 import {
   ANY,
@@ -15,7 +16,6 @@ import {
   coreDataType,
   isMembers,
   isSameJson,
-  namedCodecs,
   type NamedConfiguration,
 } from "../../metadata/mod.ts";
 import { isSameList } from "../../runtime/mod.ts";
@@ -24,8 +24,6 @@ import { writtenOut } from "../../hierarchy/mod.ts";
 import {
   describeType,
   elementForm,
-  hasCodecsBesideShards,
-  hasShards,
   innermostEncoding,
 } from "../../blocks/mod.ts";
 
@@ -79,8 +77,6 @@ export function assertRecoding(recoding: Recoding): void {
 
 /** The division and the codecs of the elements of an array. */
 export interface ArrayEncoding {
-  /** The shape of stored chunks: of shards, if there are some. */
-  readonly objectShape: readonly number[];
   /** The shape of the innermost chunks. */
   readonly chunkShape: readonly number[];
   /** The codecs of the innermost chunks. */
@@ -88,19 +84,11 @@ export interface ArrayEncoding {
   readonly isSharded: boolean;
 }
 
-/**
- * Returns the encoding that the metadata of an array describes. Codecs before shards count as
- * codecs of the innermost chunks.
- */
-export function encodingOf(
-  { chunk_grid, codecs }: Pick<ArrayMetadata, "chunk_grid" | "codecs">,
-): ArrayEncoding {
-  const objectShape = chunk_grid.configuration.chunk_shape;
-  const named = namedCodecs(codecs);
+/** Returns the encoding of an array. Codecs before shards count as codecs of the innermost chunks. */
+export function encodingOf({ chunk }: ParsedArray): ArrayEncoding {
   return {
-    objectShape,
-    ...innermostEncoding(objectShape, named),
-    isSharded: hasShards(named),
+    ...innermostEncoding(chunk.shape, chunk.codecs),
+    isSharded: chunk.shard !== undefined,
   };
 }
 
@@ -108,21 +96,23 @@ export function encodingOf(
  * Returns the encoding by which the chunks of an array are read: with shards as whole chunks
  * if further codecs stand beside them.
  */
-export function sourceEncodingOf(
-  metadata: Pick<ArrayMetadata, "chunk_grid" | "codecs">,
-): ArrayEncoding {
-  const objectShape = metadata.chunk_grid.configuration.chunk_shape;
-  const codecs = namedCodecs(metadata.codecs);
-  return hasCodecsBesideShards(codecs)
-    ? { objectShape, chunkShape: objectShape, codecs, isSharded: false }
-    : encodingOf(metadata);
+export function sourceEncodingOf(array: ParsedArray): ArrayEncoding {
+  const { codecs, shape } = array.chunk;
+  return hasOtherCodecs(array)
+    ? { chunkShape: shape, codecs, isSharded: false }
+    : encodingOf(array);
+}
+
+/** Whether further codecs stand beside those of shards, or of shards in shards. */
+function hasOtherCodecs({ levels }: ParsedArray): boolean {
+  return levels.some(({ shard, codecs }) => shard && codecs.length > 1);
 }
 
 /** Whether chunks of one array may be chunks of another one as they are encoded. */
-export function isSameEncoding(a: ArrayMetadata, b: ArrayMetadata): boolean {
-  const [one, other] = [a, b].map(({ chunk_grid, codecs }) => [
-    writtenOut(chunk_grid),
-    namedCodecs(codecs).map(writtenOut),
+export function isSameEncoding(a: ParsedArray, b: ParsedArray): boolean {
+  const [one, other] = [a, b].map(({ chunk: { shape, codecs } }) => [
+    shape,
+    codecs.map(writtenOut),
   ]);
   return isSameJson(one, other);
 }
@@ -136,55 +126,57 @@ export function isSameEncoding(a: ArrayMetadata, b: ArrayMetadata): boolean {
  * @throws {TypeError} If a member has a wrong type.
  */
 export function recodedMetadata(
-  metadata: ArrayMetadata,
+  array: ParsedArray,
   recoding: Recoding,
 ): ArrayMetadata {
   assertRecoding(recoding);
+  const { metadata, chunk } = array;
   const { chunks, shards, codecs } = recoding;
-  const isEmpty = [chunks, shards, codecs].every((each) => each === undefined);
-  if (isEmpty) return metadata;
-  const rank = metadata.shape.length;
-  const encoding = encodingOf(metadata);
-  if (chunks !== undefined) assertShape("chunks", chunks, rank);
-  if (shards !== undefined && shards !== null) {
-    assertShape("shards", shards, rank);
-  }
-  const chunkShape = chunks ?? encoding.chunkShape;
-  const shardShape = shards === undefined
-    ? encoding.isSharded ? encoding.objectShape : null
-    : shards;
+  assertShape("chunks", chunks, metadata.shape.length);
+  assertShape("shards", shards, metadata.shape.length);
+  const before = encodingOf(array);
+  const chunkShape = chunks ?? before.chunkShape;
+  const ownShards = before.isSharded ? chunk.shape : null;
+  const shardShape = shards === undefined ? ownShards : shards;
   if (shardShape !== null) assertShards(shardShape, chunkShape, recoding);
-  const inner = codecs === undefined
-    ? encoding.codecs
-    : codecsOf(codecs, metadata, encoding);
-  const isSame = isSameJson(
-    inner.map(writtenOut),
-    encoding.codecs.map(writtenOut),
-  ) && isSameList(chunkShape, encoding.chunkShape) &&
-    (shardShape === null
-      ? !encoding.isSharded
-      : encoding.isSharded && isSameList(shardShape, encoding.objectShape) &&
-        (shards === undefined || hasUsualShards(metadata)));
+  const after = {
+    chunkShape,
+    codecs: codecs === undefined
+      ? before.codecs
+      : codecsOf(codecs, metadata, before),
+  };
+  const isSame =
+    isSameJson(after.codecs.map(writtenOut), before.codecs.map(writtenOut)) &&
+    isSameJson(
+      [chunkShape, shardShape],
+      [before.chunkShape, ownShards],
+    ) && (shards == null || hasUsualShards(array));
   if (isSame) return metadata;
-  const after = { chunkShape, codecs: inner };
-  assertDivisible(metadata, encoding, after);
+  assertDivisible(metadata, before, after);
   const recoded: ArrayMetadata = {
     ...metadata,
     chunk_grid: {
       name: "regular",
       configuration: { chunk_shape: [...shardShape ?? chunkShape] },
     },
-    codecs: shardShape === null ? inner : [{
+    codecs: shardShape === null ? after.codecs : [{
       name: "sharding_indexed",
       configuration: {
         chunk_shape: [...chunkShape],
-        codecs: inner,
+        codecs: after.codecs,
         index_codecs: INDEX_CODECS,
         index_location: "end",
       },
     }],
   };
-  return withParts(recoded, metadata);
+  return withParts(recoded, array);
+}
+
+/** Whether the shards of an array have the form that a recoding gives to shards. */
+function hasUsualShards(array: ParsedArray): boolean {
+  const { levels, chunk: { shard } } = array;
+  return levels.length === 2 && !hasOtherCodecs(array) &&
+    shard!.layout.indexLocation === "end";
 }
 
 /**
@@ -222,18 +214,6 @@ function assertDivisible(
   }
 }
 
-/** Whether the shards of an array have the form that a recoding gives to shards. */
-function hasUsualShards({ codecs }: ArrayMetadata): boolean {
-  const named = namedCodecs(codecs);
-  if (hasCodecsBesideShards(named)) return false;
-  const [first, ...others] = named;
-  const { index_location = "end", codecs: inner } = first?.configuration as {
-    index_location?: string;
-    codecs: NamedConfiguration[];
-  };
-  return others.length === 0 && index_location === "end" && !hasShards(inner);
-}
-
 const INDEX_CODECS: readonly NamedConfiguration[] = [
   { name: "bytes", configuration: { endian: "little" } },
   { name: "crc32c" },
@@ -241,9 +221,10 @@ const INDEX_CODECS: readonly NamedConfiguration[] = [
 
 function assertShape(
   name: "chunks" | "shards",
-  shape: readonly number[],
+  shape: readonly number[] | null | undefined,
   rank: number,
 ): void {
+  if (shape === undefined || shape === null && name === "shards") return;
   const isShape = Array.isArray(shape) &&
     shape.every((length) => typeof length === "number");
   if (!isShape) {
@@ -253,16 +234,15 @@ function assertShape(
       }, found ${describe(shape)}`,
     );
   }
-  if (!shape.every((length) => Number.isSafeInteger(length) && length > 0)) {
-    throw new RangeError(
-      `Expected ${name} of whole numbers from 1, found ${describe(shape)}`,
-    );
-  }
-  if (shape.length === rank) return;
+  const areLengths = shape.every((length) =>
+    Number.isSafeInteger(length) && length > 0
+  );
+  if (areLengths && shape.length === rank) return;
+  const expected = areLengths
+    ? `as many dimensions as the array, ${rank}`
+    : "whole numbers from 1";
   throw new RangeError(
-    `Expected ${name} of as many dimensions as the array, ${rank}, found ${
-      describe(shape)
-    }`,
+    `Expected ${name} of ${expected}, found ${describe(shape)}`,
   );
 }
 
@@ -276,33 +256,33 @@ function assertShards(
   recoding: Recoding,
 ): void {
   const isMultiple = shards.every((length, i) => length % chunks[i]! === 0);
-  const count = shards.reduce((n, length, i) => n * length / chunks[i]!, 1);
-  if (isMultiple && INDEX_ENTRY_SIZE * count > MOST_DECODED) {
+  if (!isMultiple) {
+    const fitting = shards.map((length, i) =>
+      Math.ceil(length / chunks[i]!) * chunks[i]!
+    );
+    const found = recoding.shards === undefined
+      ? "the shards of the array are"
+      : "found";
     throw new RangeError(
-      `Cannot recode to shards ${
-        describe(shards)
-      } of ${count} chunks each, whose index takes ${
-        INDEX_ENTRY_SIZE * count
-      } bytes: expected at most ${MOST_DECODED}`,
+      `Expected shards that are multiples of the chunks ${
+        describe(chunks)
+      } in every dimension, ${found} ${describe(shards)}: shards of ${
+        describe(fitting)
+      } would fit${
+        recoding.chunks === undefined
+          ? `, or other chunks than those of the array, ${describe(chunks)}`
+          : ""
+      }`,
     );
   }
-  if (isMultiple) return;
-  const fitting = shards.map((length, i) =>
-    Math.ceil(length / chunks[i]!) * chunks[i]!
-  );
-  const isKept = recoding.shards === undefined;
-  const found = isKept
-    ? `the shards of the array are ${describe(shards)}`
-    : `found ${describe(shards)}`;
-  const others = recoding.chunks === undefined
-    ? `, or other chunks than those of the array, ${describe(chunks)}`
-    : "";
+  const count = shards.reduce((n, length, i) => n * length / chunks[i]!, 1);
+  if (INDEX_ENTRY_SIZE * count <= MOST_DECODED) return;
   throw new RangeError(
-    `Expected shards that are multiples of the chunks ${
-      describe(chunks)
-    } in every dimension, ${found}: shards of ${
-      describe(fitting)
-    } would fit${others}`,
+    `Cannot recode to shards ${
+      describe(shards)
+    } of ${count} chunks each, whose index takes ${
+      INDEX_ENTRY_SIZE * count
+    } bytes: expected at most ${MOST_DECODED}`,
   );
 }
 
@@ -434,39 +414,22 @@ function parseCodec(text: string, elementSize: number): NamedConfiguration[] {
  */
 function withParts(
   recoded: ArrayMetadata,
-  { storage_transformers: before }: ArrayMetadata,
+  { hasParts, parts }: ParsedArray,
 ): ArrayMetadata {
-  const [transformer, ...others] = before ?? [];
-  if (typeof transformer !== "object" || transformer.name !== "concat-parts") {
-    return recoded;
-  }
-  const { parts } = transformer.configuration ?? {};
-  // Parts of parts are left to the check of the layout.
-  if (others.length > 0 || !Array.isArray(parts)) return recoded;
+  if (!hasParts) return recoded;
   const { storage_transformers: _, ...rest } = recoded;
   const { codecs, shard } = parseArray(rest).chunk;
-  const indexSize = shard && shardIndexSize(shard.layout);
-  const changed = (parts as StoredPart[]).flatMap((part) => {
+  const changed = parts.flatMap((part) => {
     if (part.size === undefined) return [part];
-    if (part.key_suffix.endsWith(".index")) {
-      return indexSize === undefined ? [] : [{ ...part, size: indexSize }];
+    if (part.keySuffix.endsWith(".index")) {
+      return shard ? [{ ...part, size: shardIndexSize(shard.layout) }] : [];
     }
-    const isSum = part.key_suffix.endsWith(".crc32c");
+    const isSum = part.keySuffix.endsWith(".crc32c");
     return isSum && codecs.at(-1)?.name !== "crc32c" ? [] : [part];
   });
-  const isWhole = changed.length === 1 && changed[0]!.key_suffix === "" &&
+  const isWhole = changed.length === 1 && changed[0]!.keySuffix === "" &&
     changed[0]!.size === undefined;
-  return isWhole ? rest : {
-    ...rest,
-    storage_transformers: [{
-      ...transformer,
-      configuration: { ...transformer.configuration, parts: changed },
-    }],
-  };
-}
-
-/** A part in the metadata of `concat-parts`. */
-interface StoredPart {
-  readonly key_suffix: string;
-  readonly size?: number;
+  return isWhole
+    ? rest
+    : { ...rest, storage_transformers: [new ConcatParts(changed).toJSON()] };
 }
