@@ -1,7 +1,8 @@
-import { missingArray } from "../../arrays/mod.ts";
+import { ChunkList, missingArray, parsedArrayOf } from "../../arrays/mod.ts";
 import {
   BOOLEAN,
   checkOptions,
+  describe,
   FUNCTION,
   MetadataError,
   type OptionRules,
@@ -26,9 +27,11 @@ import {
   type Conversion,
   type ConvertProgress,
 } from "../convert/convert_options.ts";
-import { planConversion } from "../convert/convert_plan.ts";
+import { type ConvertPlan, planConversion } from "../convert/convert_plan.ts";
+import { besideNodes, keysOf } from "../convert/source_files.ts";
 import {
   createMarker,
+  markerKey,
   newInPlaceMarker,
   readMarker,
   removeMarker,
@@ -37,13 +40,21 @@ import {
   describePlace,
   documentKey,
   GLOBS,
+  listHierarchy,
+  MARKER,
   type NodeLocation,
   type Place,
   placeOf,
+  rootIn,
 } from "../../hierarchy/mod.ts";
-import { changedKey, documentChanges, type InPlaceState } from "./documents.ts";
-import { arraysOf, InPlaceRun } from "./in_place_run.ts";
-import { assertAlone, assertUnlinked, listInPlace } from "./preconditions.ts";
+import {
+  changedKey,
+  type DocumentChange,
+  documentChanges,
+  type InPlaceState,
+} from "./documents.ts";
+import { arraysOf, type InPlaceChunks, InPlaceRun } from "./in_place_run.ts";
+import type { InPlaceArray } from "./in_place_array.ts";
 
 /**
  * Gives an array, or all arrays of a group, another layout in the folder where they are,
@@ -109,17 +120,44 @@ export async function convertInPlace(
   location: Store | NodeLocation,
   options: ConvertInPlaceOptions = {},
 ): Promise<Conversion> {
-  assertInPlaceOptions(options);
+  checkOptions(options, OPTIONS, "convertInPlace");
+  assertLayout(options);
   const place = placeOf(location);
-  const files = FileChanges.of(place.store);
+  const { store, root } = place;
+  const files = FileChanges.of(store);
   if (files === undefined) {
     throw new TypeError(
       `Cannot convert in place in ${
-        describeStore(place.store)
+        describeStore(store)
       }: expected a FileSystemStore, whose files can be cut and renamed; convert to another place instead`,
     );
   }
-  return await runInPlace(place, files, options);
+  if (await store.get(documentKey(place, ""), options) === undefined) {
+    await assertNoV2(place, options);
+    throw await missingArray(store, root, options);
+  }
+  const unlock = options.dryRun ? async () => {} : await files.lock(root);
+  if (unlock === undefined) {
+    throw new Error(
+      `Another program is converting ${
+        describePlace(place)
+      } in place; wait until it has ended`,
+    );
+  }
+  try {
+    const marker = await readMarker(place, options);
+    if (marker?.inPlace) {
+      return await continueInPlace(place, files, marker.inPlace, options);
+    }
+    if (marker === undefined) return await beginInPlace(place, files, options);
+    throw new Error(
+      `Cannot convert ${
+        describePlace(place)
+      } in place: a conversion to it is unfinished; finish it by convert with the option resume`,
+    );
+  } finally {
+    await unlock();
+  }
 }
 
 /**
@@ -172,42 +210,6 @@ const OPTIONS: OptionRules<ConvertInPlaceOptions> = {
   signal: SIGNAL,
 };
 
-/** Throws if an option is unknown or out of range, or options contradict each other. */
-function assertInPlaceOptions(options: ConvertInPlaceOptions): void {
-  checkOptions(options, OPTIONS, "convertInPlace");
-  assertLayout(options);
-}
-
-/** Begins, or continues an earlier run. */
-async function runInPlace(
-  place: Place,
-  files: FileChanges,
-  options: ConvertInPlaceOptions,
-): Promise<Conversion> {
-  const { store, root } = place;
-  const { signal } = options;
-  const storeOptions: StoreOptions = signal ? { signal } : {};
-  if (await store.get(documentKey(place, ""), storeOptions) === undefined) {
-    await assertNoV2(place, storeOptions);
-    throw await missingArray(store, root, storeOptions);
-  }
-  const unlock = options.dryRun ? async () => {} : await lock(place, files);
-  try {
-    const marker = await readMarker(place, storeOptions);
-    if (marker?.inPlace) {
-      return await continueInPlace(place, files, marker.inPlace, options);
-    }
-    if (marker === undefined) return await beginInPlace(place, files, options);
-    throw new Error(
-      `Cannot convert ${
-        describePlace(place)
-      } in place: a conversion to it is unfinished; finish it by convert with the option resume`,
-    );
-  } finally {
-    await unlock();
-  }
-}
-
 /** Refuses a node of Zarr v2. */
 async function assertNoV2(
   { store, root }: Place,
@@ -224,19 +226,6 @@ async function assertNoV2(
   }
 }
 
-async function lock(
-  place: Place,
-  files: FileChanges,
-): Promise<() => Promise<void>> {
-  const unlock = await files.lock(place.root);
-  if (unlock !== undefined) return unlock;
-  throw new Error(
-    `Another program is converting ${
-      describePlace(place)
-    } in place; wait until it has ended`,
-  );
-}
-
 /** Begins a conversion in place, and carries it out. No earlier conversion of the node is unfinished. */
 async function beginInPlace(
   place: Place,
@@ -244,16 +233,17 @@ async function beginInPlace(
   options: ConvertInPlaceOptions,
 ): Promise<Conversion> {
   const { signal, dryRun = false } = options;
-  const storeOptions: StoreOptions = signal ? { signal } : {};
-  // Interrupted writes of chunks must be finished before files are changed.
-  const path = place.root.slice(1);
-  if (!dryRun) await recover(place.store, { path, ...storeOptions });
+  if (!dryRun) {
+    // Interrupted writes of chunks must be finished before files are changed.
+    const path = place.root.slice(1);
+    await recover(place.store, { path, ...signal && { signal } });
+  }
   const plan = await planConversion(place, place, options);
-  const documents = await documentChanges(plan, storeOptions);
+  const documents = await documentChanges(plan, options);
   const arrays = arraysOf(place, documents);
   await assertUnlinked(place, files, documents);
-  await assertAlone(place, plan, storeOptions);
-  const listed = await listInPlace(plan, arrays, storeOptions);
+  await assertAlone(place, plan, options);
+  const listed = await listInPlace(plan, arrays, options);
   const counts = Object.fromEntries(
     Array.from(listed.chunks, ([{ path }, { count }]) => [path, count]),
   );
@@ -276,11 +266,11 @@ async function beginInPlace(
   if (dryRun) return run.conversion;
   if (documents.length === 0) return { ...run.conversion, isFinished: true };
   const marker = newInPlaceMarker(state);
-  if (!await createMarker(place, marker, storeOptions)) {
+  if (!await createMarker(place, marker, options)) {
     throw new Error(`Another program is converting ${describePlace(place)}`);
   }
   try {
-    await assertAlone(place, plan, storeOptions);
+    await assertAlone(place, plan, options);
   } catch (error) {
     await removeMarker(place, {});
     throw error;
@@ -343,5 +333,109 @@ function textOfLayout(options: ConvertInPlaceOptions): string {
       typeof value === "function" || typeof value === "bigint"
         ? String(value)
         : value,
+  );
+}
+
+/**
+ * Lists the chunks of the earlier layout.
+ *
+ * @returns The chunks, and the paths of Zarr v2 nodes.
+ * @throws {Error} If a file is where the new layout needs a file or a folder, or another
+ * conversion is unfinished below the node.
+ */
+async function listInPlace(
+  plan: ConvertPlan,
+  inPlace: readonly InPlaceArray[],
+  options: StoreOptions,
+): Promise<{ chunks: InPlaceChunks; v2Nodes: string[] }> {
+  const { source, nodes, arrays } = plan;
+  const byPath = new Map(inPlace.map((array) => [array.path, array]));
+  const chunks = new Map(
+    inPlace.map((array) => [
+      array,
+      new ChunkList(parsedArrayOf(array.source).gridShape.length),
+    ]),
+  );
+  const others = new Set<StoreKey>();
+  const v2Nodes: string[] = [];
+  const isBeside = besideNodes(plan);
+  const file = (key: StoreKey, path: string | undefined) => {
+    if (key.endsWith(MARKER) && key !== markerKey(source.root)) {
+      throw unfinishedError(source, key);
+    }
+    if (/\/\.z(?:array|group)$/.test(key) && !isBeside(key)) {
+      const start = source.root.length + 1;
+      v2Nodes.push(key.slice(start, key.lastIndexOf("/")));
+    }
+    const array = path === undefined ? undefined : byPath.get(path);
+    if (array === undefined) return;
+    if (array.newKeys.isTaken(key)) {
+      throw new Error(
+        `The file ${
+          describe(key)
+        } is no chunk, and would be one in the new layout; remove it, or choose other keys`,
+      );
+    }
+    array.assertFolders(key);
+    others.add(key);
+  };
+  await listHierarchy(source, nodes, keysOf(source, arrays, "source"), {
+    chunk(path, coordinates) {
+      const array = byPath.get(path);
+      if (array !== undefined) chunks.get(array)!.push(coordinates);
+    },
+    file,
+    stray: file,
+  }, options);
+  for (const [array, list] of chunks) {
+    for (const coordinates of list) {
+      array.assertNoCollision(coordinates, others);
+    }
+  }
+  return { chunks, v2Nodes };
+}
+
+/** Throws if a document is a symbolic link, or a folder is one, since no listing shows its files. */
+async function assertUnlinked(
+  place: Place,
+  files: FileChanges,
+  documents: readonly DocumentChange[],
+): Promise<void> {
+  for (const change of documents) files.stat(changedKey(place, change)!);
+  const linked = await files.findLinkedFolder(place.root);
+  if (linked === undefined) return;
+  throw new Error(
+    `Cannot convert ${describePlace(place)} in place: ${
+      describe(linked)
+    } is a symbolic link to a folder, whose files would not be converted; convert to another place`,
+  );
+}
+
+/** Throws if another conversion of a node above or below the place is unfinished. */
+async function assertAlone(
+  place: Place,
+  { nodes }: ConvertPlan,
+  options: StoreOptions,
+): Promise<void> {
+  const roots: ("" | StoreKey)[] = [];
+  for (let root = place.root as string; root !== "";) {
+    root = root.slice(0, root.lastIndexOf("/"));
+    roots.push(root as StoreKey);
+  }
+  for (const { path } of nodes) {
+    if (path !== "") roots.push(rootIn(place, path));
+  }
+  for (const root of roots) {
+    if (await readMarker({ ...place, root }, options)) {
+      throw unfinishedError(place, markerKey(root));
+    }
+  }
+}
+
+function unfinishedError(place: Place, key: StoreKey): Error {
+  return new Error(
+    `Cannot convert ${
+      describePlace(place)
+    } in place, since another conversion is unfinished: ${describe(key)}`,
   );
 }

@@ -12,20 +12,23 @@ import type { StoreKey } from "../../stores/mod.ts";
 import { checksOf } from "../chunk_checks.ts";
 import { bytesOf } from "./documents.ts";
 
+/** A range of the bytes of a chunk. */
+export interface ByteSpan {
+  readonly offset: number;
+  readonly length: number;
+}
+
 /** How the files of a chunk change. */
 export interface FileChange {
-  /** The files that hold the same bytes under another key. */
+  /** The files whose bytes get another key. */
   readonly renamed: readonly { from: StoreKey; to: StoreKey }[];
-  /** The files that are written, with the range of the chunk that they hold. */
-  readonly written: readonly { to: StoreKey; offset: number; length: number }[];
-  /** The file of the unsized part, which is cut or made longer at a place in the chunk. */
+  /** The files that are written, with the bytes that they hold. */
+  readonly written: readonly (ByteSpan & { to: StoreKey })[];
+  /** The file of the unsized part, which is cut to a size, and gets bytes of other files at its end. */
   readonly data?: {
-    readonly from: StoreKey;
-    readonly to: StoreKey;
-    readonly oldSize: number;
-    readonly newSize: number;
-    /** The end of the shorter one of the two files in the chunk. */
-    readonly end: number;
+    readonly key: StoreKey;
+    readonly size: number;
+    readonly tail: ByteSpan;
   };
 }
 
@@ -102,26 +105,23 @@ export class InPlaceArray {
         { key, expected: needed, actual: size },
       );
     }
-    const change = {
-      renamed: [] as { from: StoreKey; to: StoreKey }[],
-      written: [] as { to: StoreKey; offset: number; length: number }[],
-      data: undefined as FileChange["data"],
-    };
-    for (const [i, { start, end }] of rangesOf(parts, size).entries()) {
+    const renamed: FileChange["renamed"][number][] = [];
+    const written: FileChange["written"][number][] = [];
+    let data: FileChange["data"];
+    for (const [i, { offset, length }] of spansOf(parts, size).entries()) {
       const [old, now] = [from[this.#sources[i]!], to[i]!];
       if (old === undefined) {
-        change.written.push({ to: now, offset: start, length: end - start });
-      } else if (this.growth !== 0 && parts[i]!.size === undefined) {
-        const newSize = end - start;
-        const oldSize = newSize - this.growth;
-        change.data = {
-          ...{ from: old, to: now, oldSize, newSize },
-          end: start + Math.min(oldSize, newSize),
-        };
-      } else if (old !== now) change.renamed.push({ from: old, to: now });
+        written.push({ to: now, offset, length });
+        continue;
+      }
+      if (old !== now) renamed.push({ from: old, to: now });
+      if (this.growth === 0 || parts[i]!.size !== undefined) continue;
+      const added = Math.max(0, this.growth);
+      const kept = length - added;
+      const tail = { offset: offset + kept, length: added };
+      data = { key: old, size: kept, tail };
     }
-    const { data, ...files } = change;
-    return data ? { ...files, data } : files;
+    return { renamed, written, ...data && { data } };
   }
 
   /**
@@ -195,39 +195,38 @@ function matchParts(
   before: readonly Part[],
   after: readonly Part[],
 ): { sources: number[]; growth: number } | undefined {
-  const isSame = isSameJson(
-    ...[before, after].map((parts) =>
-      parts.map(({ size }) => size ?? null)
-    ) as [unknown, unknown],
-  );
-  if (isSame) return { sources: after.map((_, i) => i), growth: 0 };
-  const [from, to] = [before, after].map((parts) =>
-    parts.findIndex(({ size }) => size === undefined)
-  ) as [number, number];
-  const areUnsized = [before, after].every((parts) =>
-    parts.filter(({ size }) => size === undefined).length === 1
-  );
-  const [old, now] = [rangesOf(before, LONG), rangesOf(after, LONG)];
-  if (!areUnsized || old[from]!.start !== now[to]!.start) return undefined;
-  const sources: number[] = [];
-  for (const [i, { start, end }] of now.entries()) {
-    sources.push(
-      i === to
-        ? from
-        : old.findIndex((other, j) =>
-          j !== from && !sources.includes(j) && other.start === start &&
-          other.end === end
-        ),
-    );
+  const [sizes, newSizes] = [before, after].map((parts) =>
+    parts.map(({ size }) => size ?? null)
+  ) as [(number | null)[], (number | null)[]];
+  if (isSameJson(sizes, newSizes)) {
+    return { sources: after.map((_, i) => i), growth: 0 };
   }
-  return { sources, growth: now[to]!.end - old[from]!.end };
+  const [from, to] = [sizes.indexOf(null), newSizes.indexOf(null)];
+  const areOnly = from >= 0 && from === sizes.lastIndexOf(null) && to >= 0 &&
+    to === newSizes.lastIndexOf(null);
+  const [old, now] = [spansOf(before, LONG), spansOf(after, LONG)];
+  if (!areOnly || old[from]!.offset !== now[to]!.offset) return undefined;
+  const sources: number[] = [];
+  for (const [i, { offset, length }] of now.entries()) {
+    const source = i === to
+      ? from
+      : old.findIndex((other, j) =>
+        j !== from && !sources.includes(j) && other.offset === offset &&
+        other.length === length
+      );
+    sources.push(source);
+  }
+  return { sources, growth: now[to]!.length - old[from]!.length };
 }
 
 /** The bytes of a chunk that each part holds. */
-function rangesOf(parts: readonly Part[], size: number) {
+function spansOf(parts: readonly Part[], size: number): ByteSpan[] {
   const rest = size - sumOf(parts);
-  let start = 0;
-  return parts.map(({ size = rest }) => ({ start, end: start += size }));
+  let end = 0;
+  return parts.map(({ size: length = rest }) => {
+    end += length;
+    return { offset: end - length, length };
+  });
 }
 
 function sumOf(parts: readonly Part[]): number {

@@ -4,12 +4,7 @@ import { ArrayKeys, describePlace, type Place } from "../../hierarchy/mod.ts";
 import { isArrayDocument, parseZarrJson } from "../../metadata/mod.ts";
 import { runConcurrently } from "../../runtime/mod.ts";
 import { assertFileSize, decodeFileRecord } from "../../shards/mod.ts";
-import {
-  type FileChanges,
-  recover,
-  type StoreKey,
-  type StoreOptions,
-} from "../../stores/mod.ts";
+import { type FileChanges, recover, type StoreKey } from "../../stores/mod.ts";
 import type { Conversion, ConvertOptions } from "../convert/convert_options.ts";
 import {
   newInPlaceMarker,
@@ -24,13 +19,16 @@ import {
   textOf,
   undone,
 } from "./documents.ts";
-import { type FileChange, InPlaceArray } from "./in_place_array.ts";
+import { type ByteSpan, InPlaceArray } from "./in_place_array.ts";
 
 /** The number of chunks at once, if no option says it. Waiting for the disk takes most of the time. */
 const DEFAULT_CONCURRENCY = 16;
 
 /** The number of steps that each chunk takes: it is checked, and its files are changed. */
 const STEPS = 2;
+
+/** How a run works. */
+type RunOptions = Pick<ConvertOptions, "concurrency" | "onProgress" | "signal">;
 
 /** The chunks of each array. */
 export type InPlaceChunks = ReadonlyMap<InPlaceArray, ChunkList>;
@@ -53,11 +51,7 @@ export class InPlaceRun {
   readonly #files: FileChanges;
   readonly #state: InPlaceState;
   readonly #arrays: readonly InPlaceArray[];
-  readonly #options: Pick<
-    ConvertOptions,
-    "concurrency" | "onProgress" | "signal"
-  >;
-  readonly #storeOptions: StoreOptions;
+  readonly #options: RunOptions;
   /** The number of bytes that were written to files of chunks. */
   #bytes = 0;
   /** The number of steps that are done. */
@@ -67,14 +61,13 @@ export class InPlaceRun {
     place: Place,
     files: FileChanges,
     state: InPlaceState,
-    options: Pick<ConvertOptions, "concurrency" | "onProgress" | "signal">,
+    options: RunOptions,
   ) {
     this.#place = place;
     this.#files = files;
     this.#state = state;
     this.#arrays = arraysOf(place, state.documents);
     this.#options = options;
-    this.#storeOptions = options.signal ? { signal: options.signal } : {};
   }
 
   /** The conversion that the run carries out, before a chunk is changed. */
@@ -110,14 +103,14 @@ export class InPlaceRun {
       }
       // The chunk says which of its parts is missing or has another length.
       const size = this.#sizeOf(array, from) ??
-        await array.source.size(coordinates, this.#storeOptions);
+        await array.source.size(coordinates, this.#options);
       if (size === undefined) throw this.#changedError(from[0]!);
       const { data } = array.changeOf(coordinates, size);
-      const links = data && this.#files.stat(data.from)?.links;
-      if (links === undefined || links <= 1) return;
+      const links = data ? this.#files.stat(data.key)?.links ?? 1 : 1;
+      if (links === 1) return;
       throw new Error(
         `Cannot change ${
-          describe(data!.from)
+          describe(data!.key)
         } in place, since its file has ${links} names (hard links), and would change under all of them; convert to another place`,
       );
     });
@@ -126,8 +119,10 @@ export class InPlaceRun {
   /** Finishes the changes of chunks that a killed run had begun. */
   async recover(): Promise<void> {
     const { store, root } = this.#place;
+    const { signal } = this.#options;
     await recover(store, {
-      ...{ path: root.slice(1), ...this.#storeOptions },
+      path: root.slice(1),
+      ...signal && { signal },
       isPart: (_, key) =>
         this.#arrays.some(({ oldKeys, newKeys }) =>
           oldKeys.isTaken(key) || newKeys.isTaken(key)
@@ -180,7 +175,7 @@ export class InPlaceRun {
     for (const change of this.#state.documents) {
       const text = change[version];
       const key = changedKey(this.#place, change)!;
-      const bytes = await store.get(key, this.#storeOptions);
+      const bytes = await store.get(key, this.#options);
       const found = bytes === undefined ? null : textOf(bytes);
       if (found === text) continue;
       const { before, interim, after } = change;
@@ -188,7 +183,7 @@ export class InPlaceRun {
         throw this.#changedError(key);
       }
       if (text === null) await this.#files.remove(key);
-      else await store.set!(key, bytesOf(text)!, this.#storeOptions);
+      else await store.set!(key, bytesOf(text)!, this.#options);
     }
   }
 
@@ -201,7 +196,7 @@ export class InPlaceRun {
       const keys = new ArrayKeys(parsed, array.root);
       const prefix: StoreKey = `${array.root as StoreKey}/`;
       const { store } = this.#place;
-      for await (const key of store.list!(prefix, this.#storeOptions)) {
+      for await (const key of store.list!(prefix, this.#options)) {
         const listed = keys.take(key);
         if (listed.kind === "chunk") list.push(listed.coordinates);
       }
@@ -223,48 +218,38 @@ export class InPlaceRun {
     const size = this.#sizeOf(array, from);
     const isStarted = to.some((key) => !from.includes(key) && isThere(key));
     if (size === undefined || isStarted) throw this.#changedError(from[0]!);
-    const { data, ...change } = array.changeOf(coordinates, size);
-    const links = data && files.stat(data.from)?.links;
-    if (links !== undefined && links > 1) throw this.#changedError(data!.from);
+    const change = array.changeOf(coordinates, size);
+    const { data, renamed } = change;
+    const file = data && files.stat(data.key);
+    if (file && file.links > 1) throw this.#changedError(data.key);
+    const read = async ({ offset, length }: ByteSpan) => {
+      if (length === 0) return new Uint8Array();
+      const bytes = await array.source
+        .getRange(coordinates, { offset, length });
+      if (bytes?.length === length) return bytes;
+      throw this.#changedError(array.source.key(coordinates));
+    };
     const written: { to: StoreKey; bytes: Uint8Array }[] = [];
-    for (const { to, offset, length } of change.written) {
-      const bytes = await this.#read(array, coordinates, offset, length);
-      written.push({ to, bytes });
-      this.#bytes += length;
+    for (const { to, ...span } of change.written) {
+      written.push({ to, bytes: await read(span) });
+      this.#bytes += span.length;
     }
-    const renamed = data && data.from !== data.to
-      ? [...change.renamed, { from: data.from, to: data.to }]
-      : change.renamed;
+    if (data) {
+      const { offset } = data.tail;
+      const record = decodeFileRecord(
+        await read({ offset, length: array.recordSize }),
+      );
+      if (record) assertFileSize(record, data.key, file!.size);
+      this.#bytes += data.tail.length;
+    }
     await files.reshape(from[0]!, {
       removed: from.filter((key) =>
         !to.includes(key) && renamed.every(({ from }) => from !== key)
       ),
-      ...data && {
-        data: {
-          key: data.from,
-          size: Math.min(data.oldSize, data.newSize),
-          tail: await this.#tailOf(array, coordinates, data),
-        },
-      },
+      ...data && { data: { ...data, tail: await read(data.tail) } },
       renamed,
       written,
     });
-  }
-
-  /** The bytes that the longest file gets at its end. */
-  async #tailOf(
-    array: InPlaceArray,
-    coordinates: readonly number[],
-    { from, oldSize, newSize, end }: NonNullable<FileChange["data"]>,
-  ): Promise<Uint8Array> {
-    const { recordSize } = array;
-    const recorded = await this.#read(array, coordinates, end, recordSize);
-    const record = decodeFileRecord(recorded);
-    if (record) assertFileSize(record, from, oldSize);
-    const growth = Math.max(0, newSize - oldSize);
-    const tail = await this.#read(array, coordinates, end, growth);
-    this.#bytes += growth;
-    return tail;
   }
 
   /** The length of a chunk by its files in the old layout; `undefined` if one is missing, or has another length than its part. */
@@ -284,19 +269,6 @@ export class InPlaceRun {
     return total;
   }
 
-  /** Reads a range of a chunk in the old layout. */
-  async #read(
-    { source }: InPlaceArray,
-    coordinates: readonly number[],
-    offset: number,
-    length: number,
-  ): Promise<Uint8Array> {
-    if (length === 0) return new Uint8Array();
-    const bytes = await source.getRange(coordinates, { offset, length });
-    if (bytes?.length === length) return bytes;
-    throw this.#changedError(source.key(coordinates));
-  }
-
   /** Runs a step of each chunk, several of them at once, and reports the progress. */
   async #forEach(
     chunks: InPlaceChunks,
@@ -308,16 +280,13 @@ export class InPlaceRun {
     const { concurrency = DEFAULT_CONCURRENCY, onProgress, signal } =
       this.#options;
     const total = STEPS * sumOf(Object.values(this.#state.counts));
-    await runConcurrently(
-      itemsOf(chunks),
-      concurrency,
-      async ([array, coordinates]) => {
+    for (const [array, list] of chunks) {
+      await runConcurrently(list, concurrency, async (coordinates) => {
         await task(array, coordinates);
         const done = Math.min(++this.#done, total);
         onProgress?.({ done, total, bytes: this.#bytes });
-      },
-      signal,
-    );
+      }, signal);
+    }
   }
 
   /** An error about a file that another program has changed during the conversion. */
@@ -327,14 +296,6 @@ export class InPlaceRun {
         describePlace(this.#place)
       } was converted in place`,
     );
-  }
-}
-
-function* itemsOf(
-  chunks: InPlaceChunks,
-): Iterable<[InPlaceArray, readonly number[]]> {
-  for (const [array, list] of chunks) {
-    for (const coordinates of list) yield [array, coordinates];
   }
 }
 
