@@ -185,7 +185,7 @@ class RecodeRun {
   async #divide(
     { box }: Block,
     targets: readonly Target[],
-    { form, fill, decoder, encoder }: ElementsWay,
+    { fill, decoder, encoder }: ElementsWay,
     signal: AbortSignal,
   ): Promise<void> {
     const lengths = box.map(({ start, stop }) => stop - start);

@@ -12,7 +12,7 @@ import {
   type ShardLayout,
 } from "../../shards/mod.ts";
 import type { Threads } from "../../threads/mod.ts";
-import { isThreaded, type Way } from "./recode_way.ts";
+import { isThreaded } from "./recode_way.ts";
 import type { Copied, CopySettings } from "../stored_chunks.ts";
 import type { RecodedArray } from "./recode_array.ts";
 
