@@ -10,7 +10,6 @@ import {
   type StoreKey,
   type StoreOptions,
   toStream,
-  type ValuesOptions,
 } from "../stores/mod.ts";
 
 /** Where a value is: a backend, and the key of the value in it. */
@@ -46,27 +45,13 @@ export interface ViewPlaces {
  * the one below can. Values that are read or changed together must be in one backend.
  */
 export function viewBackend(below: Backend, places: ViewPlaces): Backend {
-  const find = (
-    keys: readonly StoreKey[],
-    options: ChangeOptions | undefined,
-    isChange: boolean,
-  ) =>
-    findPlaces(
-      keys,
-      (key) => places.placeOf(key, options, isChange),
-      options,
-    );
-  const toChange = async (
-    keys: readonly StoreKey[],
-    options: ChangeOptions | undefined,
-  ) => (await find(keys, options, true))!;
   return {
     async read(keys, task, options) {
-      const found = await find(keys, options, false);
+      const found = await findPlaces(places, keys, options, false);
       if (found === undefined) return await task(NOTHING);
       return await found.backend.read(
         found.keys,
-        (values) => task(shownValues(values, found.keyOf)),
+        (values) => task(found.show(values)),
         found.options,
       );
     },
@@ -79,30 +64,29 @@ export function viewBackend(below: Backend, places: ViewPlaces): Backend {
     },
     ...below.prepare && {
       async prepare(keys, options) {
-        const found = await toChange(keys, options);
-        const { keyOf } = found;
+        const found = (await findPlaces(places, keys, options, true))!;
         const pending = await found.backend.prepare!(found.keys, found.options);
         return {
-          set: (key, bytes) => pending.set(keyOf(key)!, bytes),
-          writer: (key) => pending.writer(keyOf(key)!),
+          set: (key, bytes) => pending.set(found.keyOf(key)!, bytes),
+          writer: (key) => pending.writer(found.keyOf(key)!),
           commit: (check) =>
-            pending.commit(
-              check && ((values) => check(shownValues(values, keyOf))),
-            ),
+            pending.commit(check && ((values) => check(found.show(values)))),
           abort: (reason) => pending.abort(reason),
         };
       },
-      async remove(keys, options) {
-        const found = await toChange(keys, options);
-        await found.backend.remove!(found.keys, found.options);
-      },
       async update(keys, change, options) {
-        const found = await toChange(keys, options);
+        const found = (await findPlaces(places, keys, options, true))!;
         await found.backend.update!(
           found.keys,
-          (values) => change(shownValues(values, found.keyOf)),
+          (values) => change(found.show(values)),
           found.options,
         );
+      },
+    },
+    ...below.remove && {
+      async remove(keys, options) {
+        const found = (await findPlaces(places, keys, options, true))!;
+        await found.backend.remove!(found.keys, found.options);
       },
     },
     ...below.list && {
@@ -115,22 +99,25 @@ export function viewBackend(below: Backend, places: ViewPlaces): Backend {
 interface FoundPlaces {
   readonly backend: Backend;
   readonly keys: readonly StoreKey[];
-  /** Returns the key of a value by the key that the view shows. */
-  keyOf(shown: StoreKey): StoreKey | undefined;
   /** The options of the operation in that backend. */
   readonly options: ChangeOptions | undefined;
+  /** Returns the key of a value by the key that the view shows. */
+  keyOf(shown: StoreKey): StoreKey | undefined;
+  /** Shows the values under the keys of the view. */
+  show(values: Snapshot): Snapshot;
 }
 
 /** Finds the places of values that are read or changed together; `undefined` if none of them is shown. */
 async function findPlaces(
+  places: ViewPlaces,
   shown: readonly StoreKey[],
-  find: (key: StoreKey) => FoundPlace,
-  options: ValuesOptions | undefined,
+  options: ChangeOptions | undefined,
+  isChange: boolean,
 ): Promise<FoundPlaces | undefined> {
   const keys = new Map<StoreKey, StoreKey>();
   let backend: Backend | undefined;
   for (const key of shown) {
-    const found = find(key);
+    const found = places.placeOf(key, options, isChange);
     const place = found instanceof Promise ? await found : found;
     if (place === undefined) continue;
     if (backend !== undefined && backend !== place.backend) {
@@ -144,34 +131,27 @@ async function findPlaces(
     keys.set(key, place.key);
   }
   if (backend === undefined) return undefined;
-  const { name } = options ?? {};
-  return {
-    backend,
-    keys: [...keys.values()],
-    keyOf: (shown) => keys.get(shown),
-    // Whoever shows the values under other keys has the same lock, by the name below.
-    options: name === undefined
-      ? options
-      : { ...options, name: (await find(name))?.key ?? name },
-  };
-}
-
-/** The values of another snapshot under the keys that a view shows. */
-function shownValues(
-  values: Snapshot,
-  keyOf: (shown: StoreKey) => StoreKey | undefined,
-): Snapshot {
+  // Whoever shows the values under other keys has the same lock, by the name below.
+  const name = options?.name &&
+    ((await places.placeOf(options.name, options, isChange))?.key ??
+      options.name);
   const at = <T>(shown: StoreKey, read: (key: StoreKey) => T) => {
-    const key = keyOf(shown);
+    const key = keys.get(shown);
     return key && read(key);
   };
   return {
-    size: async (shown) => await at(shown, (key) => values.size(key)),
-    read: async (shown, range, options) =>
-      await at(shown, (key) => values.read(key, range, options)),
-    stream: async (shown, range) =>
-      await at(shown, (key) => values.stream(key, range)),
-    version: (shown) => at(shown, (key) => values.version(key)),
+    backend,
+    keys: [...keys.values()],
+    options: name === undefined ? options : { ...options, name },
+    keyOf: (shown) => keys.get(shown),
+    show: (values) => ({
+      size: async (shown) => await at(shown, (key) => values.size(key)),
+      read: async (shown, range, options) =>
+        await at(shown, (key) => values.read(key, range, options)),
+      stream: async (shown, range) =>
+        await at(shown, (key) => values.stream(key, range)),
+      version: (shown) => at(shown, (key) => values.version(key)),
+    }),
   };
 }
 

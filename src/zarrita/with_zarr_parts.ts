@@ -114,8 +114,8 @@ const OPTIONS: OptionRules<ZarrPartsOptions> = {
   },
 };
 
-/** The methods of stores and backends, of which the wrapped store has those of the view or none. */
-const METHODS: readonly (keyof Store | keyof Backend)[] = [
+/** The methods that the wrapped store has from the view, as far as the view has them. */
+const SHOWN = [
   "get",
   "getRange",
   "stream",
@@ -123,17 +123,9 @@ const METHODS: readonly (keyof Store | keyof Backend)[] = [
   "set",
   "delete",
   "list",
-  "writer",
-  "read",
-  "readOf",
-  "prepare",
-  "remove",
-  "update",
-];
-/** The methods of the view that the wrapped store always has. */
-const READING: readonly string[] = ["get", "getRange", "stream", "size"];
-/** Those that it has if the store below has them. */
-const CHANGING: readonly string[] = ["set", "delete", "list"];
+] as const satisfies readonly (keyof Store)[];
+/** The methods by which a store would be taken for a backend. */
+const HIDDEN = ["writer", "read", "readOf", "prepare", "remove", "update"];
 
 /**
  * Wraps a store so that zarrita reads and writes arrays with `suffix` chunk keys,
@@ -223,13 +215,11 @@ export function withZarrParts<S extends ZarritaStore>(
   const { arrays } = view;
   const shown = { store: below, arrays, pool: options.threads };
   const whole = view.toStore<Store>("withZarrParts");
-  const methods = Object.fromEntries(METHODS.map((name) => {
-    const isShown = READING.includes(name) ||
-      CHANGING.includes(name) && typeof below[name as "set"] === "function";
-    return [name, isShown ? whole[name as "get"]?.bind(whole) : undefined];
-  }));
   const wrapped = overlay<object>(store, {
-    ...methods,
+    ...Object.fromEntries(HIDDEN.map((name) => [name, undefined])),
+    ...Object.fromEntries(
+      SHOWN.map((name) => [name, whole[name]?.bind(whole)]),
+    ),
     get: (key: StoreKey, options?: StoreOptions) =>
       readInner(arrays, key, options) ?? readNoted(view, whole, key, options),
     toString: () => `withZarrParts(${describeStore(store)})`,
