@@ -197,19 +197,6 @@ Deno.test("ConcatParts.apply: a stream that is aborted fails with the reason and
   }
 });
 
-Deno.test("ConcatParts.apply: a small part of another size is an error before the first byte", async () => {
-  const parts = [{ keySuffix: "" }, { keySuffix: ".index", size: 4 }];
-  const memory = new MemoryStore([
-    ["/c/0", countingBytes(9)],
-    ["/c/0.index", countingBytes(5)],
-  ]);
-  await assertRejects(
-    () => new ConcatParts(parts).apply(memory).stream("/c/0"),
-    PartSizeError,
-    'Part "/c/0.index" is 5 bytes long, where its size is 4',
-  );
-});
-
 Deno.test("ConcatParts.apply: a stream that cannot open a part does not wait for the other parts", async () => {
   let opened = (_: ReadableStream<Uint8Array>) => {};
   const late = new Promise<ReadableStream<Uint8Array>>((resolve) =>

@@ -10,7 +10,6 @@ import {
   partsOf,
   placeOf,
   type Sizes,
-  slowReport,
 } from "./oracle.ts";
 import {
   each,
@@ -86,48 +85,6 @@ Deno.test("splitStream opens a part when its first byte comes, and an empty part
     );
   }
 });
-
-const EMPTY: Record<string, Sizes> = {
-  "one unsized part": [undefined],
-  "an unsized part between empty ones": [0, undefined, 0],
-  "one empty part": [0],
-  "two empty parts": [0, 0],
-};
-
-each(
-  (name) =>
-    `splitStream of an empty chunk and concatStream of ${name} give nothing`,
-  EMPTY,
-  async (sizes) => {
-    for (const from of SOURCE_KINDS) {
-      for (const chunkSize of [undefined, 0]) {
-        for (const engine of ENGINES) {
-          const progress: number[] = [];
-          const reports: unknown[] = [];
-          const options = {
-            ...{ chunkSize, engine },
-            crc32c: "compute",
-            onProgress: (size: number) => progress.push(size),
-          } as const;
-          const sinks = new Sinks("stream");
-          const { source } = probedSource(from, []);
-          const parts = partsOf(sizes);
-          const report = await splitStream(source, parts, sinks.open, options);
-          const stream = concatStream(
-            parts,
-            () => probedSource(from, []).source,
-            { ...options, onReport: (report) => reports.push(report) },
-          );
-          assertEquals(await Array.fromAsync(stream), []);
-          const expected = slowReport(sizes.map(() => noise(0)), "compute");
-          assertEquals([report, reports, progress], [expected, [expected], []]);
-          assertEquals(sinks.log.length, 2 * sizes.length);
-          assertEquals(sinks.all, []);
-        }
-      }
-    }
-  },
-);
 
 Deno.test("concatStream opens a part when the part before has ended, and reports once after all", async () => {
   for (const from of SOURCE_KINDS) {

@@ -127,8 +127,14 @@ Deno.test("splitStream refuses two unsized parts, and opens nothing", async () =
   }
 });
 
-for (const wrong of [undefined, null, 5, "bytes", {}, { read: 1 }, noise(3)]) {
-  const shown = Deno.inspect(wrong);
+const WRONG = [undefined, null, 5, "bytes", {}, { read: 1 }, noise(3)];
+
+for (
+  const [shown, wrong] of [
+    ...WRONG.map((wrong) => [Deno.inspect(wrong), wrong] as const),
+    ["a stream of Node", new PassThrough()] as const,
+  ]
+) {
   Deno.test(`splitStream and concatStream refuse ${shown} for a source or a sink`, async () => {
     const SOURCE =
       'Expected a ReadableStream or an object with a "read" method, found ';

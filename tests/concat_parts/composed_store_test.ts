@@ -1,4 +1,4 @@
-/** Chunks with a missing part, or with a part of a wrong length. */
+/** Composed stores over stores that break their contract, and keys of no chunk. */
 import { assertEquals, assertRejects } from "@std/assert";
 import {
   ConcatParts,
@@ -7,23 +7,7 @@ import {
   PartSizeError,
 } from "../../mod.ts";
 import { countingBytes } from "../support/bytes.ts";
-import { SHARD, storedChunk } from "./shard_chunk.ts";
-
-Deno.test("ConcatParts.apply: getRange of a missing part names the parts that exist", async () => {
-  const memory = await storedChunk(SHARD, countingBytes(3000));
-  await memory.delete("/c/0.index");
-  const composed = new ConcatParts(SHARD).apply(memory);
-  await assertRejects(
-    () => composed.getRange("/c/0", { suffixLength: 4 }),
-    MissingPartError,
-    'lacks "/c/0.index" but has "/c/0.header" and "/c/0"',
-  );
-  // This range needs no index, so that its absence is not noticed.
-  assertEquals(
-    await composed.getRange("/c/0", { offset: 0, length: 64 }),
-    countingBytes(64),
-  );
-});
+import { SHARD } from "./shard_chunk.ts";
 
 Deno.test("ConcatParts.apply: getRange refuses more bytes from the store than it asked for", async () => {
   const composed = new ConcatParts(SHARD).apply({
@@ -64,4 +48,29 @@ Deno.test("ConcatParts.apply: a part that is deleted during a read is a missing 
     MissingPartError,
     'lacks "/c/0" but has "/c/0.index"',
   );
+});
+
+const PARTS = [
+  { keySuffix: ".header", size: 3 },
+  { keySuffix: "" },
+  { keySuffix: ".index", size: 2 },
+];
+
+Deno.test("ConcatParts.apply: all operations pass on keys that are not of a chunk", async () => {
+  const memory = new MemoryStore([["/zarr.json", countingBytes(2)]]);
+  const composed = new ConcatParts(PARTS).apply(memory);
+  const bytes = countingBytes(2);
+  assertEquals(await composed.get("/zarr.json"), bytes);
+  assertEquals(
+    await composed.getRange("/zarr.json", { suffixLength: 1 }),
+    bytes.slice(1),
+  );
+  assertEquals(await composed.size("/zarr.json"), 2);
+  assertEquals(await Array.fromAsync((await composed.stream("/zarr.json"))!), [
+    bytes,
+  ]);
+  await composed.set("/zarr.json", countingBytes(7));
+  assertEquals(await memory.get("/zarr.json"), countingBytes(7));
+  await composed.delete("/zarr.json");
+  assertEquals(await Array.fromAsync(memory.list()), []);
 });
