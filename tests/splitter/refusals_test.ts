@@ -1,4 +1,5 @@
 /** Options, sources and sinks that are refused, with the messages. */
+import { PassThrough } from "node:stream";
 import {
   assertEquals,
   assertRejects,
