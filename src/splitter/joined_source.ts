@@ -207,43 +207,14 @@ const FIRST_PIECE = 64 * 1024;
 const LONGEST_PIECE = 1024 * 1024;
 
 /**
- * Memory for the pieces of a stream. Each piece twice as long as the one before takes fewer
- * turns of the stream; a piece that was not filled is the end of a part, or came from a
- * reader with few bytes at a time, which must not take long memory.
- */
-class PieceMemory {
-  #size = FIRST_PIECE;
-  readonly #made = new WeakSet<ArrayBufferLike>();
-
-  /** Returns memory for the next piece. */
-  make(): Uint8Array {
-    const memory = new Uint8Array(this.#size);
-    this.#made.add(memory.buffer);
-    return memory;
-  }
-
-  /**
-   * Takes the length of a piece for the next ones into account.
-   *
-   * @returns Whether the piece is one of the longest, and more are to be expected.
-   */
-  passed({ buffer, length }: Uint8Array): boolean {
-    if (!this.#made.has(buffer)) return false;
-    const isFull = length === buffer.byteLength;
-    this.#size = isFull ? Math.min(2 * this.#size, LONGEST_PIECE) : FIRST_PIECE;
-    return isFull && length === LONGEST_PIECE;
-  }
-}
-
-/**
  * Returns a joined chunk as a stream with shortcuts: a store that takes memory can write
  * the chunk straight from the memory into which the parts were read, and a splitter can
  * have the parts read into its own memory.
  */
 export function streamOf(source: JoinedSource): ReadableStream<Uint8Array> {
   const { signal } = source.settings;
-  const memory = new PieceMemory();
-  const read = () => source.next(() => memory.make());
+  let size = FIRST_PIECE;
+  const read = () => source.next(() => new Uint8Array(size));
   /** The next piece, which is read while its receiver is busy with a long one. */
   let ahead: Promise<Uint8Array | undefined> | undefined;
   let isOver = false;
@@ -275,9 +246,12 @@ export function streamOf(source: JoinedSource): ReadableStream<Uint8Array> {
           end();
           return controller.close();
         }
-        const isLong = memory.passed(piece);
+        // Longer pieces take fewer turns of the stream. A piece that was not filled is the
+        // end of a part, or came from a reader with few bytes at a time.
+        const isFull = piece.length === piece.buffer.byteLength;
+        size = isFull ? Math.min(2 * size, LONGEST_PIECE) : FIRST_PIECE;
         controller.enqueue(piece);
-        if (isLong) {
+        if (isFull && piece.length === LONGEST_PIECE) {
           // The receiver begins to write the piece before the next one is read and summed up.
           ahead = nextTurn().then(() => isOver ? undefined : read());
           ahead.catch(() => {}); // Thrown when the stream asks for the piece.
