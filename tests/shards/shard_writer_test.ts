@@ -269,6 +269,10 @@ Deno.test("ShardWriter and setShard repair a damaged shard as a whole, but no fi
     await store.set(KEY, damaged);
     await assertRejects(() => writer.change(KEY, [[0]], A), DamageError);
   }
+  const writer = new ShardWriter(store, { ...FORM, headSize: 4 });
+  await store.set(KEY, damaged.fill(7));
+  await writer.write(KEY, new Map([[0, A]]), { isWhole: true });
+  assertEquals((await store.get(KEY))!.slice(0, 4), Uint8Array.of(7, 7, 7, 7));
 });
 
 Deno.test("ShardWriter rewrites adopted files by a container only if they were adopted as a whole", async () => {

@@ -4,6 +4,7 @@ import * as zarr from "zarrita";
 import {
   type ArrayChunks,
   createArrayChunks,
+  DamageError,
   encodeShard,
   MemoryStore,
   readShardIndex,
@@ -142,3 +143,14 @@ for (const [name, [transformers, size]] of Object.entries(HEADS)) {
     }
   });
 }
+
+Deno.test("setSharded replaces a shard whose header is missing, and stores zeros for it", async () => {
+  const { stored } = await arrayWith(HEADS["a header"][0]);
+  const array = await openIn(stored, "a");
+  await setSharded(zarr, array, null, 5, { prefix: new Uint8Array(4).fill(7) });
+  await stored.delete("/a/c/0.header");
+  await assertRejects(() => setSharded(zarr, array, [3], 4), DamageError);
+  await setSharded(zarr, array, null, new Uint8Array(numbers(12)));
+  assertEquals(await stored.get("/a/c/0.header"), new Uint8Array(4));
+  assertEquals(await elements(stored), numbers(12));
+});
