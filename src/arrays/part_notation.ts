@@ -101,14 +101,9 @@ function areChecksums({ after }: ShardLevel): boolean {
   return after.every(({ name }) => name === "crc32c");
 }
 
-/** The size of the checksums behind a shard. */
-function checksumsSize({ after }: ShardLevel): number {
-  return CHECKSUM_SIZE * after.length;
-}
-
 /** The size of a shard without inner chunks. */
-function leastSize(shard: ShardLevel): number {
-  return shardIndexSize(shard.layout) + checksumsSize(shard);
+function leastSize({ layout, after }: ShardLevel): number {
+  return shardIndexSize(layout) + CHECKSUM_SIZE * after.length;
 }
 
 /** Says what is wrong with a part that should hold the index of a shard; `undefined` if it does. */
@@ -117,25 +112,24 @@ function indexProblem(
   i: number,
   shard: ShardLevel,
 ): string | undefined {
-  const { layout: { indexLocation, indexHasChecksum }, layout } = shard;
+  const { indexLocation, indexHasChecksum } = shard.layout;
   const { keySuffix, size: partSize } = parts[i]!;
-  const size = shardIndexSize(layout);
-  const sums = checksumsSize(shard);
+  const size = shardIndexSize(shard.layout);
+  const sums = leastSize(shard) - size;
+  const isAtStart = indexLocation === "start";
   // The checksum of the index may lie in a part of its own.
-  const ownSum = indexHasChecksum ? CHECKSUM_SIZE : 0;
-  if (indexLocation === "start") {
-    const isIndex = sizeTogether(parts.slice(0, i)) === 0 &&
-      (partSize === size || partSize === size - ownSum);
-    if (isIndex) return undefined;
-  } else {
-    const behind = sizeTogether(parts.slice(i + 1)) ?? Infinity;
+  const sizes = indexHasChecksum ? [size, size - CHECKSUM_SIZE] : [size];
+  const others = isAtStart ? parts.slice(0, i) : parts.slice(i + 1);
+  const beyond = sizeTogether(others) ?? Infinity;
+  const isIndex = isAtStart
+    ? beyond === 0 && sizes.includes(partSize!)
     // The record before the index, which adopted files have, belongs to its part.
-    const isIndex = behind <= sums + ownSum && behind % CHECKSUM_SIZE === 0 &&
-      [0, FILE_RECORD_SIZE].includes(behind + partSize! - size - sums);
-    if (isIndex) return undefined;
-  }
+    : beyond <= leastSize(shard) - Math.min(...sizes) &&
+      beyond % CHECKSUM_SIZE === 0 &&
+      [0, FILE_RECORD_SIZE].includes(beyond + partSize! - leastSize(shard));
+  if (isIndex) return undefined;
   const before = sums > 0 ? ` before ${sums} bytes of checksums` : "";
-  const expected = indexLocation === "start" ? "first" : `last${before}`;
+  const expected = isAtStart ? "first" : `last${before}`;
   return `Part ${describe(keySuffix)} is number ${
     i + 1
   } of ${parts.length} and holds ${partSize} bytes, where the index of a shard takes ${size} bytes at its ${indexLocation}; expected it as the ${expected} part with that size`;

@@ -23,6 +23,8 @@ const LEAST_BATCH_BYTES = 2 ** 19;
 const MEMORY = 64 * 2 ** 20;
 /** The memory that the reading of a chunk takes besides its bytes. */
 const CHUNK_COST = 1024;
+/** How many chunks that cannot be there are passed over in one turn, which takes some milliseconds. */
+const ABSENT_AT_ONCE = 1000;
 /** The greatest number of requests of close chunks at the same time. */
 const MOST_BATCHES = 64;
 
@@ -163,11 +165,11 @@ async function* batchesIn(
   taker: ChunkTaker,
   { mayHave, signal }: ReadChunksOptions,
 ): AsyncGenerator<Section[][]> {
-  const breaks = new Breaks();
   let batch: Section[][] = [];
+  let count = 0;
   for (const stored of sectionsIn(runs, storedShape)) {
-    if (breaks.isDue()) {
-      await nextTurn();
+    if (++count % ABSENT_AT_ONCE === 0) {
+      await nextTurn(); // So that timers, messages and signals are heard.
       signal?.throwIfAborted();
     }
     if (mayHave?.(chunkOf(stored)) === false) {
@@ -207,21 +209,6 @@ async function readBatch(
     if (result.status === "rejected") throw result.reason;
   }
   for (const sections of absent) taker.absent(sections, chunks.chunkShape);
-}
-
-/** The milliseconds for which a loop over absent chunks may hold up timers and messages. */
-const MOST_HELD_UP = 20;
-
-/** Says when a loop is to be interrupted, so that timers, messages and signals are heard. */
-class Breaks {
-  #latest = performance.now();
-
-  isDue(): boolean {
-    const now = performance.now();
-    if (now - this.#latest < MOST_HELD_UP) return false;
-    this.#latest = now;
-    return true;
-  }
 }
 
 /** Decodes the chunks of one call of {@linkcode readBlock}. */

@@ -447,13 +447,11 @@ export function assertText(value: unknown, expected: string): void {
   }
 }
 
-export const EXPECTED_SEPARATOR = 'the separator "/" or "."';
-
 /** Throws for a value that is not a separator, as plain JavaScript may pass. */
 function assertSeparator(separator: unknown): void {
   if (separator === "/" || separator === ".") return;
   const ErrorClass = typeof separator === "string" ? RangeError : TypeError;
   throw new ErrorClass(
-    `Expected ${EXPECTED_SEPARATOR}, found ${describe(separator)}`,
+    `Expected the separator "/" or ".", found ${describe(separator)}`,
   );
 }

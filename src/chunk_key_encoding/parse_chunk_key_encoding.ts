@@ -8,7 +8,6 @@ import {
 import {
   assertMember,
   checkMembers,
-  checkOneOf,
   type NamedConfiguration,
   parseExtension,
   refuse,
@@ -16,7 +15,6 @@ import {
 import {
   type ChunkKeyEncoding,
   DefaultChunkKeyEncoding,
-  EXPECTED_SEPARATOR,
   SuffixChunkKeyEncoding,
   V2ChunkKeyEncoding,
 } from "./chunk_key_encoding.ts";
@@ -30,16 +28,8 @@ type ParseConfiguration = (
 
 /** The encodings of this package, and those that programs have registered, by name. */
 const ENCODINGS = /* @__PURE__ */ new Map<string, ParseConfiguration>([
-  [
-    "default",
-    (configuration) =>
-      new DefaultChunkKeyEncoding(parseSeparator("default", configuration)),
-  ],
-  [
-    "v2",
-    (configuration) =>
-      new V2ChunkKeyEncoding(parseSeparator("v2", configuration)),
-  ],
+  ["default", (members) => parseSeparated(DefaultChunkKeyEncoding, members)],
+  ["v2", (members) => parseSeparated(V2ChunkKeyEncoding, members)],
   ["suffix", parseSuffix],
   ["template", parseTemplate],
   ["fanout", parseFanout],
@@ -250,20 +240,17 @@ function parseFanout(
   );
 }
 
-/** Parses a configuration with the optional member `separator` and no others. */
-function parseSeparator(
-  name: string,
+function parseSeparated(
+  Encoding: typeof DefaultChunkKeyEncoding | typeof V2ChunkKeyEncoding,
   configuration: Record<string, unknown>,
-): "/" | "." | undefined {
+): ChunkKeyEncoding {
   const { separator } = checkMembers(
     configuration,
-    `the configuration of "${name}"`,
+    `the configuration of "${new Encoding().name}"`,
     [],
     ["separator"],
   );
-  return separator === undefined
-    ? undefined
-    : checkOneOf(separator, ["/", "."], EXPECTED_SEPARATOR, "/separator");
+  return atPath("/separator", () => new Encoding(separator as "/" | undefined));
 }
 
 /** Returns the spelling that metadata uses of a member with two spellings; `written` if the member is missing. */
