@@ -1,16 +1,9 @@
 import { assertSizeLimit } from "../errors/mod.ts";
 import { copyBytes, isSameBytes, ownBytes } from "../runtime/mod.ts";
-import type {
-  Backend,
-  ChangeOptions,
-  Snapshot,
-  Update,
-  ValuesOptions,
-} from "./backend.ts";
+import type { Backend, Snapshot, ValuesOptions } from "./backend.ts";
 import { BaseStore, BaseWritableStore } from "./base_store.ts";
 import { abortable, rangeStream, toStream } from "./byte_streams.ts";
-import { KeyLocks } from "./locks.ts";
-import { MemoryPendingValues } from "./memory_store.ts";
+import { LockedStore } from "./locked_store.ts";
 import {
   type ByteRange,
   lengthOfByteRange,
@@ -32,17 +25,17 @@ const DERIVED = [
   "delete",
 ] as const;
 
-const adapters = /* @__PURE__ */ new WeakMap<Store, Backend>();
+const adapters = /* @__PURE__ */ new WeakMap<Store, BaseStore & Backend>();
 
 /**
  * The backend of any store: a store of this package is one; any other is adapted, also a
  * subclass with a `get`, `set` or the like of its own. A store object has one adapter.
  */
-export function backendOf(store: Store): Backend {
+export function backendOf(store: Store): BaseStore & Backend {
   if (store instanceof BaseStore && hasDerivedMethods(store)) return store;
   let backend = adapters.get(store);
   if (backend === undefined) {
-    backend = adapt(store);
+    backend = new ForeignStore(store);
     adapters.set(store, backend);
   }
   return backend;
@@ -56,165 +49,66 @@ function hasDerivedMethods(store: Store): boolean {
 }
 
 /**
- * Makes a backend of a store that knows no versions and writes one value at a time. Its
- * versions last until a value is changed through the same store object.
- * Writers of this process exclude each other; a failed write puts the earlier values
- * back. Values that writers of other processes store meanwhile can be mixed or lost.
+ * A store that knows no versions and writes one value at a time, whatever methods it has.
+ * Writers of this process exclude each other and readers; a failed write puts the earlier
+ * values back. Values that writers of other processes store meanwhile can be mixed or lost.
  */
-function adapt(store: Store): Backend {
-  const locks = new KeyLocks();
-  const source = new ForeignSource(store);
-  const read: Backend["read"] = (keys, task, options = {}) => {
-    const { signal, name = keys[0]! } = options;
-    const run = () => task(source.snapshot(signal));
-    if (!store.set) return run();
-    return keys.length > 1
-      ? locks.read(name, run)
-      : source.readSingle(signal, task, () => locks.read(name, run));
-  };
-  const list: Pick<Backend, "list"> = typeof store.list === "function"
-    ? { list: (prefix, options) => store.list!(prefix, options) }
-    : {};
-  const readOf: Backend["readOf"] = async (version, key, range, options) => {
-    if (!source.versions.isPresent(version, key)) return undefined;
-    const bytes = lengthOfByteRange(range) === 0
-      ? new Uint8Array()
-      : await source.snapshot(options?.signal).read(key, range);
-    return source.versions.isPresent(version, key) ? bytes : undefined;
-  };
-  if (typeof store.set !== "function") return { read, readOf, ...list };
-  const versions = source.versions;
-  const change = (
-    keys: readonly StoreKey[],
-    options: ChangeOptions,
-    task: () => Promise<Update>,
-  ) => {
-    const { name = keys[0]!, signal, exclusive } = options;
-    const run = async () => {
-      const update = await task();
-      if (update === "keep") return;
-      signal?.throwIfAborted();
-      const values = update === "delete" ? undefined : update.map(ownBytes);
-      await versions.change(
-        keys,
-        () => replace(store, keys, values, signal ? { signal } : {}),
-      );
-    };
-    return exclusive ? run() : locks.write(name, run, signal && { signal });
-  };
-  return {
-    read,
-    readOf,
-    ...list,
-    prepare(keys, options = {}) {
-      return Promise.resolve(
-        new MemoryPendingValues(
-          keys,
-          options.signal,
-          (values, check) =>
-            change(keys, options, async () => {
-              await check?.(source.snapshot(options.signal));
-              return keys.map((key) => values.get(key)!);
-            }),
-        ),
-      );
-    },
-    ...typeof store.delete === "function" && {
-      remove: (keys: readonly StoreKey[], options: ChangeOptions = {}) =>
-        change(keys, options, () => Promise.resolve("delete")),
-    },
-    update: (keys, task, options: ValuesOptions = {}) =>
-      change(keys, options, () => task(source.snapshot(options.signal))),
-  };
-}
-
-/**
- * The versions of the values of a foreign store, which last until the values are changed
- * through the same store object. They have neither tags nor sizes, since changes by others
- * are not noticed.
- */
-class ForeignVersions {
-  readonly #present = new Map<StoreKey, StoreVersion>();
-  #changes = 0;
-  #running = 0;
-
-  /** Counts the changes that have begun; `undefined` during a change. */
-  get state(): number | undefined {
-    return this.#running > 0 ? undefined : this.#changes;
-  }
-
-  /** Returns the version of a value that was read since a state; `undefined` if there was a change. */
-  since(state: number | undefined, key: StoreKey): StoreVersion | undefined {
-    if (state === undefined || state !== this.state) return undefined;
-    let version = this.#present.get(key);
-    if (version === undefined) {
-      const release = () => {
-        if (this.isPresent(version!, key)) this.#present.delete(key);
-      };
-      version = { isLasting: true, ownChangesOnly: true, release };
-      this.#present.set(key, version);
-    }
-    return version;
-  }
-
-  isPresent(version: StoreVersion, key: StoreKey): boolean {
-    return this.#present.get(key) === version;
-  }
-
-  /** Runs a task that changes values. */
-  async change(
-    keys: readonly StoreKey[],
-    task: () => Promise<void>,
-  ): Promise<void> {
-    this.#changes++;
-    this.#running++;
-    for (const key of keys) this.#present.delete(key);
-    try {
-      await task();
-    } finally {
-      this.#running--;
-    }
-  }
-}
-
-/** Reads the values of a store, whatever methods it has. */
-class ForeignSource {
-  readonly versions = new ForeignVersions();
+class ForeignStore extends LockedStore {
   readonly #store: Store;
+  /**
+   * The versions of values, which last until the values are changed through the same store
+   * object. They have neither tags nor sizes, since changes by others are not noticed.
+   */
+  readonly #versions = new Map<StoreKey, StoreVersion>();
+  /** Counts the beginnings and ends of changes. */
+  #changes = 0;
   /** Whether the store may add zeros to ranges: it has returned memory of Node. */
   #mayPad = false;
 
   constructor(store: Store) {
+    super();
     this.#store = store;
-  }
-
-  /**
-   * Runs a task that reads one value. One read needs no lock. If there are several, and
-   * there was a change meanwhile, `again` runs the task under the lock of the value.
-   */
-  async readSingle<T>(
-    signal: AbortSignal | undefined,
-    task: (values: Snapshot) => Promise<T>,
-    again: () => Promise<T>,
-  ): Promise<T> {
-    const { state } = this.versions;
-    const counts = { reads: 0 };
-    const isMixed = () =>
-      counts.reads > 1 &&
-      (state === undefined || state !== this.versions.state);
-    try {
-      const result = await task(this.snapshot(signal, counts));
-      if (!isMixed()) return result;
-    } catch (error) {
-      if (!isMixed()) throw error;
+    const isReadOnly = typeof store.set !== "function";
+    const missing = [
+      ...isReadOnly ? ["prepare", "update", "set", "writer"] : [],
+      ...isReadOnly || !store.delete ? ["remove", "delete"] : [],
+      ...store.list ? [] : ["list"],
+    ];
+    for (const name of missing) {
+      Object.defineProperty(this, name, { value: undefined });
     }
-    return await again();
   }
 
-  /** @param counts Counts the reads of the snapshot. */
-  snapshot(
+  override read<T>(
+    keys: readonly StoreKey[],
+    task: (values: Snapshot) => Promise<T>,
+    { signal, name = keys[0]! }: ValuesOptions = {},
+  ): Promise<T> {
+    const run = () => task(this.snapshot(keys, signal));
+    return this.#store.set ? this.locks.read(name, run) : run();
+  }
+
+  async readOf(
+    version: StoreVersion,
+    key: StoreKey,
+    range: ByteRange,
+    options?: StoreOptions,
+  ): Promise<Uint8Array | undefined> {
+    const isPresent = () => this.#versions.get(key) === version;
+    if (!isPresent()) return undefined;
+    const bytes = lengthOfByteRange(range) === 0
+      ? new Uint8Array()
+      : await this.snapshot([key], options?.signal).read(key, range);
+    return isPresent() ? bytes : undefined;
+  }
+
+  list(prefix: StoreKey, options?: StoreOptions): AsyncIterable<StoreKey> {
+    return this.#store.list!(prefix, options);
+  }
+
+  protected override snapshot(
+    _: readonly StoreKey[],
     signal: AbortSignal | undefined,
-    counts: { reads: number } = { reads: 0 },
   ): Snapshot {
     const absent = new Set<StoreKey>();
     const note = <T>(key: StoreKey, result: T) => {
@@ -223,12 +117,10 @@ class ForeignSource {
     };
     const options = signal ? { signal } : {};
     const store = this.#store;
-    const { versions } = this;
-    const { state } = versions;
+    const changes = this.#changes;
     return {
       async size(key) {
         signal?.throwIfAborted();
-        counts.reads++;
         return note(
           key,
           typeof store.size === "function"
@@ -238,7 +130,6 @@ class ForeignSource {
       },
       read: async (key, range, { limit } = {}) => {
         signal?.throwIfAborted();
-        counts.reads++;
         if (range !== undefined) {
           return note(key, await this.#range(key, range, options));
         }
@@ -260,9 +151,46 @@ class ForeignSource {
           ? stream.pipeThrough(rangeStream(range))
           : stream;
       },
-      version: (key) =>
-        absent.has(key) ? undefined : versions.since(state, key),
+      version: (key) => {
+        // What was read before or during a change may be an earlier value.
+        if (absent.has(key) || changes !== this.#changes) return undefined;
+        return this.#versionOf(key);
+      },
     };
+  }
+
+  #versionOf(key: StoreKey): StoreVersion {
+    let version = this.#versions.get(key);
+    if (version === undefined) {
+      const release = () => {
+        if (this.#versions.get(key) === version) this.#versions.delete(key);
+      };
+      version = { isLasting: true, ownChangesOnly: true, release };
+      this.#versions.set(key, version);
+    }
+    return version;
+  }
+
+  protected override async replace(
+    keys: readonly StoreKey[],
+    values: readonly Uint8Array[] | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const forget = () => {
+      this.#changes++;
+      for (const key of keys) this.#versions.delete(key);
+    };
+    forget();
+    try {
+      await replace(
+        this.#store,
+        keys,
+        values?.map(ownBytes),
+        signal ? { signal } : {},
+      );
+    } finally {
+      forget();
+    }
   }
 
   /**
@@ -277,7 +205,7 @@ class ForeignSource {
   ): Promise<Uint8Array | undefined> {
     const store = this.#store;
     if (lengthOfByteRange(range) === 0) {
-      const size = await this.snapshot(options.signal).size(key);
+      const size = await this.snapshot([key], options.signal).size(key);
       return size === undefined ? undefined : new Uint8Array();
     }
     if (typeof store.getRange !== "function") {

@@ -1,22 +1,13 @@
 // deno-lint-ignore-file require-await -- Errors of the methods are rejections.
 import { assertSizeLimit } from "../errors/mod.ts";
-import { copyBytes, joinBytes } from "../runtime/mod.ts";
-import type {
-  ChangeOptions,
-  PendingValues,
-  ReadOptions,
-  Snapshot,
-  Update,
-  ValuesOptions,
-} from "./backend.ts";
-import { BaseWritableStore } from "./base_store.ts";
-import { assertComplete, toBytes, toStream } from "./byte_streams.ts";
+import { copyBytes } from "../runtime/mod.ts";
+import type { Snapshot, ValuesOptions } from "./backend.ts";
+import { toBytes, toStream } from "./byte_streams.ts";
 import { inspectAsString } from "./describe_store.ts";
-import { KeyLocks } from "./locks.ts";
+import { LockedStore } from "./locked_store.ts";
 import type { Recovery } from "./recover.ts";
 import {
   type ByteRange,
-  type ByteWriter,
   resolveByteRange,
   type StoreKey,
   type StoreOptions,
@@ -38,9 +29,8 @@ import { assertStoreKey, assertStorePrefix } from "./store_key.ts";
  * assertEquals(await Array.fromAsync(store.list("/c/1")), ["/c/1"]);
  * ```
  */
-export class MemoryStore extends BaseWritableStore {
-  readonly #values = new Map<StoreKey, Uint8Array>();
-  readonly #locks = new KeyLocks();
+export class MemoryStore extends LockedStore {
+  readonly #values = new Map<StoreKey, MemoryValue>();
 
   /**
    * Creates a store.
@@ -52,7 +42,7 @@ export class MemoryStore extends BaseWritableStore {
     inspectAsString(this);
     for (const [key, value] of entries) {
       assertStoreKey(key);
-      this.#values.set(key, copyBytes(value));
+      this.#values.set(key, new MemoryValue(copyBytes(value)));
     }
   }
 
@@ -60,10 +50,10 @@ export class MemoryStore extends BaseWritableStore {
   override async read<T>(
     keys: readonly StoreKey[],
     task: (values: Snapshot) => Promise<T>,
-    options?: ValuesOptions,
+    { signal }: ValuesOptions = {},
   ): Promise<T> {
-    options?.signal?.throwIfAborted();
-    return await task(this.#snapshot(keys, options?.signal));
+    signal?.throwIfAborted();
+    return await task(this.snapshot(keys, signal));
   }
 
   /** See {@linkcode Backend.readOf}. */
@@ -75,59 +65,53 @@ export class MemoryStore extends BaseWritableStore {
   ): Promise<Uint8Array | undefined> {
     options?.signal?.throwIfAborted();
     const value = this.#values.get(key);
-    return version instanceof MemoryVersion && value === version.bytes
-      ? sliceOf(value, range)
-      : undefined;
-  }
-
-  /** See {@linkcode Backend.prepare}. */
-  override async prepare(
-    keys: readonly StoreKey[],
-    options: ChangeOptions = {},
-  ): Promise<PendingValues> {
-    options.signal?.throwIfAborted();
-    return new MemoryPendingValues(
-      keys,
-      options.signal,
-      (values, check) =>
-        this.#change(keys, options, async () => {
-          await check?.(this.#snapshot(keys, options.signal));
-          options.signal?.throwIfAborted();
-          return keys.map((key) => values.get(key)!);
-        }),
-    );
+    return value && value === version ? value.view(range).slice() : undefined;
   }
 
   /** Reads the stream as the body of a response, which takes half as long as reading its pieces. */
   protected override async setStream(
     key: StoreKey,
     stream: ReadableStream<Uint8Array>,
-    options: StoreOptions = {},
+    options?: StoreOptions,
   ): Promise<void> {
     const bytes = await toBytes(stream, options);
-    await this.#change([key], options, () => Promise.resolve([bytes]));
+    await this.change([key], options, async () => [bytes]);
   }
 
-  /** See {@linkcode Backend.remove}. */
-  override async remove(
+  /** Returns the values of this moment. */
+  protected override snapshot(
     keys: readonly StoreKey[],
-    options: ChangeOptions = {},
-  ): Promise<void> {
-    await this.#change(keys, options, () => Promise.resolve("delete"));
+    signal: AbortSignal | undefined,
+  ): Snapshot {
+    const values = new Map(keys.map((key) => [key, this.#values.get(key)]));
+    const find = (key: StoreKey) => {
+      signal?.throwIfAborted();
+      return values.get(key);
+    };
+    return {
+      size: async (key) => find(key)?.size,
+      async read(key, range, { limit } = {}) {
+        const value = find(key);
+        if (value && !range) assertSizeLimit(key, limit, value.size);
+        return value?.view(range).slice();
+      },
+      async stream(key, range) {
+        const value = find(key);
+        return value && toStream(value.view(range));
+      },
+      version: find,
+    };
   }
 
-  /** See {@linkcode Backend.update}. */
-  override async update(
+  /** Stores or deletes values at once. */
+  protected override async replace(
     keys: readonly StoreKey[],
-    change: (values: Snapshot) => Promise<Update>,
-    options: ValuesOptions = {},
+    values: readonly Uint8Array[] | undefined,
   ): Promise<void> {
-    await this.#change(keys, options, async () => {
-      const update = await change(this.#snapshot(keys, options.signal));
-      return typeof update === "string"
-        ? update
-        : update.map((v) => copyBytes(v));
-    });
+    for (const [i, key] of keys.entries()) {
+      if (values === undefined) this.#values.delete(key);
+      else this.#values.set(key, new MemoryValue(values[i]!));
+    }
   }
 
   /**
@@ -160,92 +144,16 @@ export class MemoryStore extends BaseWritableStore {
   override toString(): string {
     return `MemoryStore(${this.#values.size})`;
   }
-
-  #snapshot(
-    keys: readonly StoreKey[],
-    signal: AbortSignal | undefined,
-  ): MemorySnapshot {
-    const values = keys.map((key) => [key, this.#values.get(key)] as const);
-    return new MemorySnapshot(new Map(values), signal);
-  }
-
-  async #change(
-    keys: readonly StoreKey[],
-    { name = keys[0]!, signal, exclusive = false }: ChangeOptions,
-    change: () => Promise<Update>,
-  ): Promise<void> {
-    const run = async () => {
-      signal?.throwIfAborted();
-      const update = await change();
-      if (update === "keep") return;
-      for (const [i, key] of keys.entries()) {
-        if (update === "delete") this.#values.delete(key);
-        else this.#values.set(key, update[i]!);
-      }
-    };
-    await (exclusive
-      ? run()
-      : this.#locks.write(name, run, signal && { signal }));
-  }
 }
 
-class MemorySnapshot implements Snapshot {
-  readonly #values: ReadonlyMap<StoreKey, Uint8Array | undefined>;
-  readonly #signal: AbortSignal | undefined;
-
-  constructor(
-    values: ReadonlyMap<StoreKey, Uint8Array | undefined>,
-    signal: AbortSignal | undefined,
-  ) {
-    this.#values = values;
-    this.#signal = signal;
-  }
-
-  async size(key: StoreKey): Promise<number | undefined> {
-    return this.#find(key)?.length;
-  }
-
-  async read(
-    key: StoreKey,
-    range?: ByteRange,
-    { limit }: ReadOptions = {},
-  ): Promise<Uint8Array | undefined> {
-    const value = this.#find(key);
-    if (value === undefined || range) return value && sliceOf(value, range!);
-    assertSizeLimit(key, limit, value.length);
-    return value.slice();
-  }
-
-  async stream(
-    key: StoreKey,
-    range?: ByteRange,
-  ): Promise<ReadableStream<Uint8Array> | undefined> {
-    const value = this.#find(key);
-    if (value === undefined) return undefined;
-    if (range === undefined) return toStream(value);
-    const { start, end } = resolveByteRange(range, value.length);
-    return toStream(value.subarray(start, end));
-  }
-
-  version(key: StoreKey): StoreVersion | undefined {
-    const value = this.#find(key);
-    return value && new MemoryVersion(value);
-  }
-
-  #find(key: StoreKey): Uint8Array | undefined {
-    this.#signal?.throwIfAborted();
-    return this.#values.get(key);
-  }
-}
-
-const tags = /* @__PURE__ */ new WeakMap<Uint8Array, string>();
 let tagPrefix: string | undefined;
 let lastTag = 0;
 
-/** A value of a {@linkcode MemoryStore}, which never changes: each write stores another array. */
-class MemoryVersion implements StoreVersion {
+/** A value of a {@linkcode MemoryStore}, which never changes, and so is its own version. */
+class MemoryValue implements StoreVersion {
   readonly isLasting = true;
   readonly bytes: Uint8Array;
+  #tag: string | undefined;
 
   constructor(bytes: Uint8Array) {
     this.bytes = bytes;
@@ -257,74 +165,15 @@ class MemoryVersion implements StoreVersion {
 
   /** Unique among all stores of all processes. */
   get tag(): string {
-    let tag = tags.get(this.bytes);
-    if (tag === undefined) {
-      tagPrefix ??= crypto.randomUUID().slice(0, 13);
-      tags.set(this.bytes, tag = `${tagPrefix}-${++lastTag}`);
-    }
-    return tag;
+    tagPrefix ??= crypto.randomUUID().slice(0, 13);
+    return this.#tag ??= `${tagPrefix}-${++lastTag}`;
+  }
+
+  view(range: ByteRange | undefined): Uint8Array {
+    if (range === undefined) return this.bytes;
+    const { start, end } = resolveByteRange(range, this.size);
+    return this.bytes.subarray(start, end);
   }
 
   release(): void {}
-}
-
-type StoreValues = (
-  values: ReadonlyMap<StoreKey, Uint8Array>,
-  check: ((values: Snapshot) => Promise<void>) | undefined,
-) => Promise<void>;
-
-/** Values that are collected in memory, and stored by a function. */
-export class MemoryPendingValues implements PendingValues {
-  readonly #keys: readonly StoreKey[];
-  readonly #signal: AbortSignal | undefined;
-  readonly #store: StoreValues;
-  readonly #values = new Map<StoreKey, Uint8Array>();
-
-  constructor(
-    keys: readonly StoreKey[],
-    signal: AbortSignal | undefined,
-    store: StoreValues,
-  ) {
-    this.#keys = keys;
-    this.#signal = signal;
-    this.#store = store;
-  }
-
-  async set(key: StoreKey, bytes: Uint8Array): Promise<void> {
-    this.#signal?.throwIfAborted();
-    this.#values.set(key, copyBytes(bytes));
-  }
-
-  async writer(key: StoreKey): Promise<ByteWriter> {
-    this.#signal?.throwIfAborted();
-    const pieces: Uint8Array[] = [];
-    return {
-      write: async (bytes) => {
-        this.#signal?.throwIfAborted();
-        pieces.push(copyBytes(bytes));
-        return bytes.length;
-      },
-      close: () => {
-        const [first] = pieces;
-        const isOne = first !== undefined && pieces.length === 1;
-        this.#values.set(key, isOne ? first : joinBytes(pieces));
-      },
-      abort: () => {},
-    };
-  }
-
-  async commit(check?: (values: Snapshot) => Promise<void>): Promise<void> {
-    assertComplete(this.#keys, (key) => this.#values.has(key));
-    await this.#store(this.#values, check);
-  }
-
-  abort(): Promise<void> {
-    this.#values.clear();
-    return Promise.resolve();
-  }
-}
-
-function sliceOf(bytes: Uint8Array, range: ByteRange): Uint8Array {
-  const { start, end } = resolveByteRange(range, bytes.length);
-  return bytes.slice(start, end);
 }

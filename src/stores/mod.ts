@@ -48,7 +48,8 @@ export { isAbsence, isDiskFull } from "./file_system/system.ts";
 export { backendOf } from "./foreign_store.ts";
 export type { HttpStoreOptions } from "./http/http_client.ts";
 export { HttpStore } from "./http/http_store.ts";
-export { MemoryPendingValues, MemoryStore } from "./memory_store.ts";
+export { MemoryPendingValues } from "./locked_store.ts";
+export { MemoryStore } from "./memory_store.ts";
 export {
   mayBePart,
   recover,

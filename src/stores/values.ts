@@ -3,31 +3,25 @@
  * one of this package.
  */
 import { isSameBytes } from "../runtime/mod.ts";
-import { setValue } from "./base_store.ts";
-import { abortable, discard } from "./byte_streams.ts";
+import type { BaseWritableStore } from "./base_store.ts";
+import { discard } from "./byte_streams.ts";
 import { describeStore } from "./describe_store.ts";
 import { backendOf } from "./foreign_store.ts";
-import {
-  assertByteRange,
-  type ByteRange,
-  type GetOptions,
-  type Store,
-  type StoreKey,
-  type StoreOptions,
+import type {
+  ByteRange,
+  GetOptions,
+  Store,
+  StoreKey,
+  StoreOptions,
 } from "./store.ts";
-import { assertStoreKey } from "./store_key.ts";
 
 /** Reads a whole value, into memory of the caller, and refuses one that is longer than `limit`. */
 export function readValue(
   store: Store,
   key: StoreKey,
-  options: GetOptions = {},
+  options?: GetOptions,
 ): Promise<Uint8Array | undefined> {
-  return backendOf(store).read(
-    [key],
-    (values) => values.read(key, undefined, options),
-    options,
-  );
+  return backendOf(store).get(key, options);
 }
 
 /** Reads a range of a value, into memory of the caller. */
@@ -37,26 +31,16 @@ export function readRange(
   range: ByteRange,
   options?: StoreOptions,
 ): Promise<Uint8Array | undefined> {
-  assertByteRange(range);
-  return backendOf(store).read(
-    [key],
-    (values) => values.read(key, range),
-    options,
-  );
+  return backendOf(store).getRange(key, range, options);
 }
 
 /** Reads a whole value as a stream. */
-export async function readStream(
+export function readStream(
   store: Store,
   key: StoreKey,
-  options: StoreOptions = {},
+  options?: StoreOptions,
 ): Promise<ReadableStream<Uint8Array> | undefined> {
-  const stream = await backendOf(store).read(
-    [key],
-    (values) => values.stream(key),
-    options,
-  );
-  return stream && abortable(stream, options.signal);
+  return backendOf(store).stream(key, options);
 }
 
 /** Tells how long a value is. */
@@ -65,7 +49,7 @@ export function readSize(
   key: StoreKey,
   options?: StoreOptions,
 ): Promise<number | undefined> {
-  return backendOf(store).read([key], (values) => values.size(key), options);
+  return backendOf(store).size(key, options);
 }
 
 /** Stores a value. A stream is cancelled on failure. */
@@ -73,23 +57,15 @@ export async function write(
   store: Store,
   key: StoreKey,
   value: Uint8Array | ReadableStream<Uint8Array>,
-  options: StoreOptions = {},
+  options?: StoreOptions,
 ): Promise<void> {
   try {
-    assertStoreKey(key);
-    options.signal?.throwIfAborted();
     assertWritable(store, key);
-    const { prepare } = backendOf(store);
-    await setValue(
-      { prepare: prepare!.bind(backendOf(store)) },
-      key,
-      value,
-      options,
-    );
   } catch (error) {
     await discard(value, error);
     throw error;
   }
+  await (backendOf(store) as BaseWritableStore).set(key, value, options);
 }
 
 /** Stores a value under a key that has none. Returns whether the key had none. */

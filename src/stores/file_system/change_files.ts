@@ -106,7 +106,8 @@ export async function removeFiles(
   }
 }
 
-async function removeFile(
+/** Deletes a file. */
+export async function removeFile(
   { root, system, isSynced }: FileContext,
   key: StoreKey,
 ): Promise<void> {

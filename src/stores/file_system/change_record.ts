@@ -1,5 +1,7 @@
 /** The records of journals in folders: which files of a chunk a change concerns, and how a record is stored. */
 
+import { isTemporary, splitPath } from "../store_key.ts";
+
 /** A change of the files of a chunk. The files have names relative to the folder of the journal. */
 export type JournalRecord =
   & {
@@ -39,24 +41,44 @@ export interface Reshaping {
   readonly files: readonly NamePair[];
 }
 
+/** The steps of a change in their order. Each can be taken again. */
+interface Steps {
+  /** The names of files to remove, the last one first. */
+  readonly removed: readonly string[];
+  readonly data?: Reshaping["data"];
+  /** The names of files to rename, and their new names. Temporary files become parts. */
+  readonly renamed: readonly NamePair[];
+}
+
+/** Returns the steps of a change. */
+export function stepsOf(record: JournalRecord): Steps {
+  switch (record.action) {
+    case "delete":
+      return { removed: record.files, renamed: [] };
+    case "replace":
+      // While the last file is absent, the others may belong to different writes.
+      return { removed: [record.files.at(-1)![1]], renamed: record.files };
+    case "reshape":
+      return { ...record, renamed: [...record.renamed, ...record.files] };
+  }
+}
+
 /** The names of parts in a record, and those of temporary files, each with a part beside it. */
 export function namesOf(
   record: JournalRecord,
 ): { parts: readonly string[]; temporaries: readonly NamePair[] } {
-  if (record.action === "delete") {
-    return { parts: record.files, temporaries: [] };
-  }
-  const parts = record.files.map(([_, to]) => to);
-  if (record.action === "replace") return { parts, temporaries: record.files };
-  const { removed, renamed, files, data } = record;
+  const { removed, data, renamed } = stepsOf(record);
+  const isNew = ([from]: NamePair) => isTemporary(splitPath(from).name);
   return {
     parts: [
-      ...parts,
       ...removed,
-      ...renamed.flat(),
+      ...renamed.flatMap((pair) => isNew(pair) ? [pair[1]] : pair),
       ...data ? [data.name] : [],
     ],
-    temporaries: data?.tail ? [...files, [data.tail, data.name]] : files,
+    temporaries: [
+      ...renamed.filter(isNew),
+      ...data?.tail ? [[data.tail, data.name] as const] : [],
+    ],
   };
 }
 

@@ -2,12 +2,14 @@ import type { ByteWriter, StoreKey, StoreOptions } from "../store.ts";
 import { IN_PLACE_LOCK, splitPath } from "../store_key.ts";
 import {
   FileWriter,
+  removeFile,
   type ReshapedFiles,
   reshapeFiles,
 } from "./change_files.ts";
+import { tryLockFile } from "./locked_value.ts";
 import type { FileContext } from "./read_files.ts";
 import type { FileSystemRoot } from "./root.ts";
-import { type FileSystem, ifPresent, isSameState } from "./system.ts";
+import { type FileSystem, ifPresent } from "./system.ts";
 
 /** The access of a file store that operations on its files share. */
 export interface StoreRoot extends FileContext {
@@ -37,17 +39,12 @@ interface FileFacts {
   readonly links: number;
 }
 
-/** The number of folders that are remembered, so that memory stays small. */
-const MOST_FOLDERS = 4096;
-
 /**
  * Operations on the files of a file store that a conversion in place consists of, beside
  * those of the store. Files whose names or folders are symbolic links are refused.
  */
 export class FileChanges {
   readonly #context: StoreRoot;
-  /** The folders that were found to exist and to be no links. */
-  readonly #direct = new Set<string>();
 
   constructor(context: StoreRoot) {
     this.#context = context;
@@ -61,31 +58,21 @@ export class FileChanges {
 
   /** Locks a folder; returns a function that unlocks it, or `undefined` if another run holds the lock. */
   async lock(folder: FolderKey): Promise<(() => Promise<void>) | undefined> {
-    const { system } = this.#context;
-    const path = `${await this.#ensureFolder(folder)}/${IN_PLACE_LOCK}`;
-    while (true) {
-      const file = system.openOrCreate(path);
-      if (!await file.tryLock()) {
+    const { system, root } = this.#context;
+    const path = `${await root.ensureFolder(folder)}/${IN_PLACE_LOCK}`;
+    const file = await tryLockFile(system, path);
+    return file && (async () => {
+      try {
+        await system.remove(path);
+      } finally {
         file.close();
-        return undefined;
       }
-      // The run that had the lock before may have removed the file.
-      if (isSameState(file.stat(), system.stat(path))) {
-        return async () => {
-          try {
-            await system.remove(path);
-          } finally {
-            file.close();
-          }
-        };
-      }
-      file.close();
-    }
+    });
   }
 
   /** Returns the state of the file of a key; `undefined` if there is none. */
   stat(key: StoreKey): FileFacts | undefined {
-    const path = this.#findPath(key);
+    const path = this.#find(key);
     const info = path === undefined
       ? undefined
       : ifPresent(() => this.#context.system.runtime.lstatSync(path));
@@ -100,8 +87,8 @@ export class FileChanges {
 
   /** Finds a symbolic link to a folder, in a folder and those below it. */
   async findLinkedFolder(folder: FolderKey): Promise<StoreKey | undefined> {
-    const { runtime } = this.#context.system;
-    const path = await this.#ensureFolder(folder);
+    const { system: { runtime }, root } = this.#context;
+    const path = await root.ensureFolder(folder);
     for await (
       const { name, isDirectory, isSymlink } of runtime.readDir(path)
     ) {
@@ -124,76 +111,38 @@ export class FileChanges {
 
   /** Removes the file of a key, if there is one. */
   async remove(key: StoreKey): Promise<void> {
-    const path = this.#findPath(key);
-    if (path === undefined) return;
-    await this.#context.system.remove(path);
-    await this.#sync(path);
+    this.#find(key);
+    await removeFile(this.#context, key);
   }
 
   /** Removes the empty folders below a folder. Returns whether the folder is empty itself. */
   async removeEmptyFolders(folder: FolderKey): Promise<boolean> {
-    const path = this.#findFolder(folder);
+    const { system: { runtime }, root } = this.#context;
+    const path = root.follow(folder);
     if (path === undefined) return true;
-    const { runtime } = this.#context.system;
     let isEmpty = true;
     for await (const { name, isDirectory } of runtime.readDir(path)) {
       const below: StoreKey = `${folder as StoreKey}/${name}`;
-      if (!isDirectory || !await this.removeEmptyFolders(below)) {
-        isEmpty = false;
-        continue;
-      }
-      this.#direct.delete(below);
-      runtime.removeSync(`${path}/${name}`);
+      if (isDirectory && await this.removeEmptyFolders(below)) {
+        runtime.removeSync(`${path}/${name}`);
+      } else isEmpty = false;
     }
     return isEmpty;
   }
 
-  async #sync(path: string): Promise<void> {
-    const { system, isSynced } = this.#context;
-    if (isSynced) await system.syncFolder(splitPath(path).folder);
-  }
-
-  /** The path of a file, whose folder is created if it is missing. */
-  async #path(key: StoreKey): Promise<string> {
-    const { folder, name } = splitPath(key);
-    return `${await this.#ensureFolder(folder as FolderKey)}/${name}`;
-  }
-
-  /** The path of a file; `undefined` if its folder is missing. */
-  #findPath(key: StoreKey): string | undefined {
-    const { folder, name } = splitPath(key);
-    const path = this.#findFolder(folder as FolderKey);
-    return path && `${path}/${name}`;
-  }
-
-  async #ensureFolder(folder: FolderKey): Promise<string> {
-    return this.#findFolder(folder) ??
-      this.#remember(folder, await this.#context.root.ensureFolder(folder));
-  }
-
-  /** The path of a folder; `undefined` if it is missing. */
-  #findFolder(folder: FolderKey): string | undefined {
+  /** The path of a file; `undefined` if its folder is missing. Refuses a folder that a link leads to. */
+  #find(key: StoreKey): string | undefined {
     const { root } = this.#context;
-    if (this.#direct.has(folder)) return root.path + folder;
+    const { folder, name } = splitPath(key);
     const path = root.follow(folder);
-    return path && this.#remember(folder, path);
-  }
-
-  /** Remembers a folder, and refuses one that a link leads to. */
-  #remember(folder: FolderKey, path: string): string {
-    const [found, expected] = [path, this.#context.root.path + folder].map((
-      each,
-    ) => each.replaceAll(/\/+/g, "/").replace(/\/$/, ""));
-    if (found !== expected) {
-      throw new Error(
-        `Expected a folder that no symbolic link leads to, found ${
-          JSON.stringify(folder)
-        }, which leads to ${path}`,
-      );
+    if (path === undefined || path === root.path + folder) {
+      return path && `${path}/${name}`;
     }
-    if (this.#direct.size >= MOST_FOLDERS) this.#direct.clear();
-    this.#direct.add(folder);
-    return path;
+    throw new Error(
+      `Expected a folder that no symbolic link leads to, found ${
+        JSON.stringify(folder)
+      }, which leads to ${path}`,
+    );
   }
 }
 

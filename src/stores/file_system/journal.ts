@@ -14,6 +14,7 @@ import {
   type JournalRecord,
   namesOf,
   type Reshaping,
+  stepsOf,
 } from "./change_record.ts";
 import { lockFile, turns } from "./locked_value.ts";
 import type { Folders } from "./root.ts";
@@ -76,7 +77,7 @@ export class Journal {
   ): Promise<T> {
     const run = async () => {
       signal?.throwIfAborted();
-      const file = await lockFile(place, signal);
+      const file = await lockFile(place.system, place.path, signal);
       const journal = new Journal(place, file);
       try {
         const left = await journal.#recover();
@@ -110,25 +111,22 @@ export class Journal {
     return turns.write(place.path, async () => {
       let file: OpenFile | undefined;
       try {
-        file = await lockFile(place, signal);
+        file = await lockFile(place.system, place.path, signal);
       } catch (error) {
         if (!isDiskFull(error)) throw error; // There is no space for a journal, and there was none.
       }
       try {
         const record = file && await readRecord(file, place);
-        const { parts, temporaries } = record
-          ? namesOf(record)
-          : { parts: [], temporaries: [] };
-        const last = temporaries.at(-1);
-        const all = [
+        const left = record && namesOf(record);
+        const last = left?.temporaries.at(-1);
+        const paths = new RecordPaths(place);
+        const all = new Set([
           names.at(-1)!,
           ...last ? [last[1], last[0]] : [], // A change without its last temporary file is finished.
-          ...names.toReversed(),
-          ...parts.toReversed(),
-          ...temporaries.flat(),
-        ];
-        const paths = new RecordPaths(place);
-        for (const name of new Set(all)) {
+          ...[...left?.parts ?? [], ...names].toReversed(),
+          ...left?.temporaries.flat() ?? [],
+        ]);
+        for (const name of all) {
           const path = await paths.find(name);
           if (path !== undefined) await place.system.remove(path);
         }
@@ -225,82 +223,70 @@ export class Journal {
   }
 
   /**
-   * Takes the steps of a change that have not been taken yet. While the last file is
-   * absent, the others may belong to different writes; whenever it is there, all files
-   * belong to the same one.
+   * Takes the steps of a change that have not been taken yet. While the last file is absent,
+   * the others may belong to different writes; whenever it is there, all files belong to the
+   * same one. Files that get another layout are read by nobody before the end.
    */
   async #rollForward(record: JournalRecord): Promise<void> {
     const { system } = this.#place;
-    if (record.action === "delete") {
-      const removed: string[] = [];
-      for (const name of record.files.toReversed()) {
-        const path = await this.#paths.find(name);
-        if (path === undefined) continue;
-        await system.remove(path);
-        // The last file, which is the first to go, is gone from the disk before the others.
-        if (removed.push(path) === 1) await this.#sync(removed);
-      }
-      return await this.#sync(removed);
+    const { removed, data, renamed } = stepsOf(record);
+    const last = renamed.at(-1);
+    if (record.action === "replace" && !await this.#findFile(last![0])) {
+      return; // The last file is the new one already.
     }
-    if (record.action === "reshape") return await this.#reshape(record);
-    const from: (string | undefined)[] = [];
-    const to: string[] = [];
-    for (const [temporary, name] of record.files) {
-      from.push(await this.#paths.find(temporary));
-      to.push(await this.#paths.make(name));
-    }
-    const last = to.length - 1;
-    // The last file may be the new one already.
-    if (!await this.#isThere(from[last])) return;
-    await system.remove(to[last]!);
-    await this.#sync(to);
-    for (let i = 0; i <= last; i++) {
-      if (i === last) await this.#sync(to);
-      if (!await this.#isThere(from[i])) continue;
-      // Web servers send the time of the last change, which is then the latest for the last file.
-      await system.touch(from[i]!);
-      await system.rename(from[i]!, to[i]!);
-    }
-    await this.#sync(to);
-  }
-
-  /**
-   * Gives the files of a chunk another layout. Nobody reads the new one before the end. For
-   * readers of the old one, the chunk is incomplete from the first step on, if it has a file
-   * that the new one lacks.
-   */
-  async #reshape({ removed, data, renamed, files }: Reshaping): Promise<void> {
-    const { system } = this.#place;
     const changed: string[] = [];
     for (const name of removed.toReversed()) {
       const path = await this.#paths.find(name);
       if (path === undefined) continue;
       await system.remove(path);
-      changed.push(path);
+      // The last file, which is the first to go, is gone from the disk before the others.
+      if (changed.push(path) === 1) await this.#sync(changed);
     }
-    const tail = data?.tail && await this.#paths.find(data.tail);
-    // Without the bytes that follow, or under another name, the file has been changed.
-    const isLeft = !data?.tail || await this.#isThere(tail);
-    const path = data && isLeft ? await this.#paths.find(data.name) : undefined;
-    if (await this.#isThere(path)) {
-      const file = await system.openOrCreate(path!);
-      try {
-        await file.truncate!(data!.size);
-        if (tail) await file.append(await this.#read(tail));
-        if (this.#place.isSynced) await file.sync();
-      } finally {
-        file.close();
-      }
-    }
-    for (const [from, to] of [...renamed, ...files]) {
-      const path = await this.#paths.find(from);
-      if (!await this.#isThere(path)) continue;
+    const placed = record.action === "reshape"
+      ? await this.#placedFiles(record)
+      : new Set<string>();
+    if (data && !placed.has(data.name)) await this.#changeData(data);
+    for (const [from, to] of renamed) {
+      const path = placed.has(from) ? undefined : await this.#findFile(from);
+      if (path === undefined) continue;
       const target = await this.#paths.make(to);
-      await system.rename(path!, target);
-      changed.push(path!, target);
+      if (from === last![0]) await this.#sync(changed);
+      // Web servers send the time of the last change, which is then the latest for the last file.
+      if (isTemporary(splitPath(from).name)) await system.touch(path);
+      await system.rename(path, target);
+      changed.push(path, target);
     }
     await this.#sync(changed);
+    const tail = data?.tail && await this.#findFile(data.tail);
     if (tail) await system.remove(tail);
+  }
+
+  /** The names of files that are new ones already, and not the earlier files that get other names. */
+  async #placedFiles({ files }: Reshaping): Promise<ReadonlySet<string>> {
+    const placed = new Set<string>();
+    for (const [from, to] of files) {
+      if (await this.#findFile(from) === undefined) placed.add(to);
+    }
+    return placed;
+  }
+
+  /** Cuts a file, and makes it longer by the bytes of a temporary file, which is there until the end. */
+  async #changeData(
+    { name, size, tail }: NonNullable<Reshaping["data"]>,
+  ): Promise<void> {
+    const { system, isSynced } = this.#place;
+    const tailPath = tail && await this.#findFile(tail);
+    const path = await this.#findFile(name);
+    // Without the bytes that follow, or under another name, the file has been changed.
+    if (path === undefined || tail && !tailPath) return;
+    const file = await system.openOrCreate(path);
+    try {
+      await file.truncate!(size);
+      if (tailPath) await file.append(await this.#read(tailPath));
+      if (isSynced) await file.sync();
+    } finally {
+      file.close();
+    }
   }
 
   async #read(path: string): Promise<Uint8Array> {
@@ -313,9 +299,10 @@ export class Journal {
     }
   }
 
-  async #isThere(path: string | undefined): Promise<boolean> {
-    return path !== undefined &&
-      await this.#place.system.stat(path) !== undefined;
+  /** Returns the path of a file; `undefined` if there is none. */
+  async #findFile(name: string): Promise<string | undefined> {
+    const path = await this.#paths.find(name);
+    return path && await this.#place.system.stat(path) ? path : undefined;
   }
 
   /** Waits until all steps before are on the disk. */

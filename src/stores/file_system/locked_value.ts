@@ -18,32 +18,43 @@ interface LockedPlace {
 /** How long a writer waits for a lock that another program holds, in milliseconds. */
 const LONGEST_WAIT = 120_000;
 
-/** Opens and locks a file that different writers use. */
+/** Opens and locks a file that different writers use; `undefined` if another one has the lock. */
+export async function tryLockFile(
+  system: System,
+  path: string,
+): Promise<OpenFile | undefined> {
+  while (true) {
+    const file = await system.openOrCreate(path);
+    let isLocked = false;
+    try {
+      if (!await file.tryLock()) return undefined;
+      // The program that had the lock before has removed or renamed the file, if the path
+      // leads to another one or nowhere.
+      isLocked = isSameState(file.stat(), await system.stat(path));
+      if (isLocked) return file;
+    } finally {
+      if (!isLocked) file.close();
+    }
+  }
+}
+
+/** Locks a file, and waits as long as another writer has the lock. */
 export async function lockFile(
-  { system, path }: { readonly system: System; readonly path: string },
+  system: System,
+  path: string,
   signal: AbortSignal | undefined,
 ): Promise<OpenFile> {
   const deadline = system.now() + LONGEST_WAIT;
   for (let pause = 0.1;; pause = Math.min(50, 2 * pause)) {
-    const file = await system.openOrCreate(path);
-    try {
-      if (await file.tryLock()) {
-        // The program that had the lock before has removed or renamed the file, if the path
-        // leads to another one or nowhere.
-        if (isSameState(file.stat(), await system.stat(path))) return file;
-        pause = 0.1;
-      } else if (system.now() > deadline) {
-        throw new Error(
-          `Another program has been changing the chunk for ${
-            LONGEST_WAIT / 1000
-          } seconds, expected its lock to be free by then: ${path}`,
-        );
-      }
-    } catch (error) {
-      file.close();
-      throw error;
+    const file = await tryLockFile(system, path);
+    if (file !== undefined) return file;
+    if (system.now() > deadline) {
+      throw new Error(
+        `Another program has been changing the chunk for ${
+          LONGEST_WAIT / 1000
+        } seconds, expected its lock to be free by then: ${path}`,
+      );
     }
-    file.close();
     await system.wait(pause, signal);
   }
 }
@@ -92,7 +103,7 @@ export class LockedValue {
     const { system } = place;
     await turns.write(path, async () => {
       signal?.throwIfAborted();
-      const file = await lockFile({ system, path }, signal);
+      const file = await lockFile(system, path, signal);
       const value = new LockedValue(
         key,
         `${folder}/${name}`,

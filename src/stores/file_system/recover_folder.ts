@@ -42,8 +42,7 @@ export async function recoverFolder(
     }
   }
 
-  const run = dryRun ? findLeftovers : recoverFiles;
-  await run(system, () => walk(folder), {
+  await recoverFiles(system, () => walk(folder), {
     finished({ folder }, { action, chunk }) {
       const keys = action === "delete" ? deleted : written;
       keys.add(`${folder as StoreKey}/${chunk}`);
@@ -52,7 +51,7 @@ export async function recoverFolder(
       temporary.files++;
       temporary.bytes += size;
     },
-  }, signal);
+  }, { signal, dryRun });
   return { written: [...written], deleted: [...deleted], temporary };
 }
 
@@ -64,7 +63,7 @@ type Leftover =
   | { readonly temporary: string }
   | { readonly journal: JournalPlace };
 
-/** The callbacks of {@linkcode recoverFiles} and {@linkcode findLeftovers}. */
+/** The callbacks of {@linkcode recoverFiles}. */
 interface RecoveryEvents {
   /** Called when the change that a killed writer had begun is finished. */
   finished(journal: JournalPlace, record: JournalRecord): void;
@@ -77,7 +76,7 @@ interface RecoveryEvents {
  * The temporary files of dead writers are found before the journals are looked at, and
  * stay locked: otherwise a writer could commit and die in between, and its files would
  * be removed. If the change of a journal cannot be finished, the others are, and all
- * temporary files stay.
+ * temporary files stay. A dry run changes nothing, and keeps no file locked.
  *
  * @param list Lists what writers may have left.
  * @throws {AggregateError} If changes could not be finished.
@@ -86,146 +85,108 @@ export async function recoverFiles(
   system: System,
   list: () => AsyncIterable<Leftover>,
   events: RecoveryEvents,
-  signal?: AbortSignal,
+  { signal, dryRun = false }: {
+    signal?: AbortSignal | undefined;
+    dryRun?: boolean;
+  } = {},
 ): Promise<void> {
-  const failures = new Failures(signal);
   while (true) {
-    const dead = new Map<string, OpenFile>();
+    const dead = new Map<string, OpenFile | undefined>();
+    const needed = new Set<string>();
+    const failures = new Map<string, unknown>();
     try {
       for await (const found of list()) {
         signal?.throwIfAborted();
-        if (dead.size === MOST_OPEN) break;
+        if (dead.size === MOST_OPEN && !dryRun) break;
         if (!("temporary" in found)) continue;
-        const file = await system.open(found.temporary);
+        const path = found.temporary;
+        const file = await lockDead(system, path);
         if (file === undefined) continue;
-        try {
-          // A lock may have been removed, and taken by another writer.
-          if (
-            await file.tryLock() &&
-            isSameState(file.stat(), await system.stat(found.temporary))
-          ) dead.set(found.temporary, file);
-        } finally {
-          if (!dead.has(found.temporary)) file.close();
-        }
+        dead.set(path, dryRun ? undefined : file);
+        if (dryRun) file.close();
       }
       for await (const found of list()) {
         signal?.throwIfAborted();
         if ("temporary" in found) continue;
         const { journal } = found;
-        await failures.collect(
-          journal.path,
-          () =>
-            Journal.lock(journal, () => Promise.resolve(), {
+        try {
+          if (dryRun) {
+            const record = await readLeft(journal, needed);
+            if (record !== undefined) events.finished(journal, record);
+          } else {
+            await Journal.lock(journal, () => Promise.resolve(), {
               signal,
               onRecovery: (record) => events.finished(journal, record),
-            }),
-        );
+            });
+          }
+        } catch (error) {
+          signal?.throwIfAborted();
+          failures.set(journal.path, error);
+        }
       }
-      failures.throwIfAny();
+      assertNone(failures);
       for (const path of dead.keys()) {
         const state = await system.stat(path);
-        if (state === undefined) continue;
-        await system.remove(path);
+        if (state === undefined || needed.has(path)) continue;
+        if (!dryRun) await system.remove(path);
         events.removed(state.size);
       }
     } finally {
-      for (const file of dead.values()) file.close();
+      for (const file of dead.values()) file?.close();
     }
-    if (dead.size < MOST_OPEN) return;
+    if (dryRun || dead.size < MOST_OPEN) return;
   }
 }
 
-/** Collects the failures of journals, so that the others are looked at. */
-class Failures {
-  readonly #signal: AbortSignal | undefined;
-  readonly #errors = new Map<string, unknown>();
-
-  constructor(signal: AbortSignal | undefined) {
-    this.#signal = signal;
-  }
-
-  async collect(path: string, task: () => Promise<void>): Promise<void> {
-    try {
-      await task();
-    } catch (error) {
-      this.#signal?.throwIfAborted();
-      this.#errors.set(path, error);
-    }
-  }
-
-  throwIfAny(): void {
-    if (this.#errors.size === 0) return;
-    const lines = [...this.#errors].map(([path, error]) => {
-      const text = error instanceof Error ? error.message : String(error);
-      return text.includes(path) ? text : `${path}: ${text}`;
-    });
-    throw new AggregateError(
-      this.#errors.values(),
-      `The changes of ${this.#errors.size} journal${
-        this.#errors.size === 1 ? "" : "s"
-      } could not be finished, so that all temporary files are kept; all other changes are finished: ${
-        lines.join("; ")
-      }`,
-    );
-  }
-}
-
-/**
- * Reports what `recoverFiles` would do, and changes nothing. Files of programs that are
- * writing are left out, since those programs hold locks on them.
- *
- * @param list Lists the files that writers may have left.
- * @throws {AggregateError} If journals could not be read.
- */
-async function findLeftovers(
+/** Opens and locks a temporary file; `undefined` if its writer is alive, or it is gone. */
+async function lockDead(
   system: System,
-  list: () => AsyncIterable<Leftover>,
-  events: RecoveryEvents,
-  signal?: AbortSignal,
-): Promise<void> {
-  const temporary = new Map<string, number>();
-  const needed = new Set<string>();
-  const failures = new Failures(signal);
-  for await (const found of list()) {
-    signal?.throwIfAborted();
-    if ("temporary" in found) {
-      await lookInto(found.temporary, (file) => {
-        temporary.set(found.temporary, file.size());
-      });
-      continue;
-    }
-    const { journal } = found;
-    await failures.collect(
-      journal.path,
-      () =>
-        lookInto(journal.path, async (file) => {
-          const record = await readRecord(file, journal);
-          if (record === undefined) return;
-          events.finished(journal, record);
-          const paths = new RecordPaths(journal);
-          for (const [name] of namesOf(record).temporaries) {
-            const path = await paths.find(name);
-            if (path !== undefined) needed.add(path);
-          }
-        }),
-    );
+  path: string,
+): Promise<OpenFile | undefined> {
+  const file = await system.open(path);
+  if (file === undefined) return undefined;
+  let isDead = false;
+  try {
+    // A lock may have been removed, and taken by another writer.
+    isDead = await file.tryLock() &&
+      isSameState(file.stat(), await system.stat(path));
+  } finally {
+    if (!isDead) file.close();
   }
-  failures.throwIfAny();
-  for (const [path, size] of temporary) {
-    if (!needed.has(path)) events.removed(size);
-  }
+  return isDead ? file : undefined;
+}
 
-  /** Runs a task with a file, unless a program that is writing holds a lock on it. */
-  async function lookInto(
-    path: string,
-    task: (file: OpenFile) => void | Promise<void>,
-  ): Promise<void> {
-    const file = await system.open(path);
-    if (file === undefined) return;
-    try {
-      if (await file.tryLock()) await task(file);
-    } finally {
-      file.close();
+/** Reads the record that a killed writer has left. Adds the paths of the temporary files that it names to `needed`. */
+async function readLeft(
+  journal: JournalPlace,
+  needed: Set<string>,
+): Promise<JournalRecord | undefined> {
+  const file = await lockDead(journal.system, journal.path);
+  if (file === undefined) return undefined;
+  try {
+    const record = await readRecord(file, journal);
+    const paths = new RecordPaths(journal);
+    for (const [name] of record ? namesOf(record).temporaries : []) {
+      const path = await paths.find(name);
+      if (path !== undefined) needed.add(path);
     }
+    return record;
+  } finally {
+    file.close();
   }
+}
+
+/** Throws if there are failures, by the paths of their journals. */
+function assertNone(failures: ReadonlyMap<string, unknown>): void {
+  if (failures.size === 0) return;
+  const lines = Array.from(failures, ([path, error]) => {
+    const text = error instanceof Error ? error.message : String(error);
+    return text.includes(path) ? text : `${path}: ${text}`;
+  });
+  throw new AggregateError(
+    failures.values(),
+    `Cannot finish the changes of all journals, so that all temporary files are kept; the other changes are finished: ${
+      lines.join("; ")
+    }`,
+  );
 }

@@ -1,4 +1,4 @@
-import { nextTurn } from "../../runtime/mod.ts";
+import { nextTurn, pause } from "../../runtime/mod.ts";
 import {
   nodeRuntime,
   type OpenOptions,
@@ -225,22 +225,8 @@ export class FileSystem implements System {
     return Date.now();
   }
 
-  async wait(
-    milliseconds: number,
-    signal: AbortSignal | undefined,
-  ): Promise<void> {
-    signal?.throwIfAborted();
-    let stop!: () => void;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, milliseconds);
-      stop = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-      signal?.addEventListener("abort", stop);
-    });
-    signal?.removeEventListener("abort", stop);
-    signal?.throwIfAborted();
+  wait(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+    return pause(milliseconds, signal);
   }
 
   #open(path: string, options: OpenOptions): OpenFile {

@@ -18,19 +18,19 @@ const FAILING_RECOVERY = 'write a, recover; failures 1; codes ["EIO"]; kills 1';
 
 export const MUTATIONS: readonly Mutation[] = [
   mutation("no gap: the last file is not removed first", READ, [
-    "journal",
-    "    await system.remove(to[last]!);\n",
-    "",
+    "change_record",
+    "removed: [record.files.at(-1)![1]]",
+    "removed: []",
   ]),
   mutation("the last file is placed first", READ, [
     "journal",
-    "    for (let i = 0; i <= last; i++) {",
-    "    for (const i of [last, ...Array(last).keys()]) {",
+    "    for (const [from, to] of renamed) {",
+    "    for (const [from, to] of renamed.toReversed()) {",
   ]),
   mutation("no lock", TWO_WRITERS, [
     "locked_value",
-    "      if (await file.tryLock()) {",
-    "      if (true) {",
+    "      if (!await file.tryLock()) return undefined;\n",
+    "",
   ]),
   mutation("no journal", READ, [
     "journal",
@@ -60,8 +60,8 @@ export const MUTATIONS: readonly Mutation[] = [
   ),
   mutation("the journal is removed before the last file is placed", READ, [
     "journal",
-    "      await system.touch(from[i]!);",
-    "      if (i === last) await system.remove(this.#place.path);\n      await system.touch(from[i]!);",
+    "      await system.rename(path, target);",
+    "      if (from === last[0]) await system.remove(this.#place.path);\n      await system.rename(path, target);",
   ]),
   mutation("the next writer does not finish what was begun", READ, [
     "journal",
@@ -70,13 +70,13 @@ export const MUTATIONS: readonly Mutation[] = [
   ]),
   mutation("finishing always removes the last file", READ, [
     "journal",
-    "    if (!await this.#isThere(from[last])) return;\n",
-    "",
+    'record.action === "replace" &&',
+    "false &&",
   ]),
   mutation("a lock counts though its file was removed", TWO_WRITERS, [
     "locked_value",
-    "        if (isSameState(file.stat(), await system.stat(path))) return file;",
-    "        return file;",
+    "      isLocked = isSameState(file.stat(), await system.stat(path));",
+    "      isLocked = true;",
   ]),
   mutation("the lock ends before the journal is removed", TWO_WRITERS, [
     "journal",
@@ -88,33 +88,34 @@ export const MUTATIONS: readonly Mutation[] = [
     RECOVER,
     [
       "recover_folder",
-      "          ) dead.set(found.temporary, file);\n",
-      "          ) {}\n",
+      `        const file = await lockDead(system, path);
+        if (file === undefined) continue;
+        dead.set(path, dryRun ? undefined : file);
+        if (dryRun) file.close();
+`,
+      "",
     ],
     [
       "recover_folder",
       "      for (const path of dead.keys()) {",
-      `      for await (const found of list()) {
-        if (!("temporary" in found)) continue;
-        const file = await system.open(found.temporary);
-        if (file === undefined) continue;
-        if (await file.tryLock()) dead.set(found.temporary, file);
-        else file.close();
+      `      for await (const { temporary } of list()) {
+        const file = temporary && await lockDead(system, temporary);
+        if (file) dead.set(temporary, file);
       }
       for (const path of dead.keys()) {`,
     ],
   ),
   mutation("recovery does not look whether writers are alive", RECOVER, [
     "recover_folder",
-    "            await file.tryLock() &&",
-    "            true &&",
+    "isDead = await file.tryLock() &&",
+    "isDead = true &&",
   ]),
   mutation(
     "recovery removes a lock that another writer has by now",
     "set a, set b, recover; kills 1; parts 1",
     [
       "recover_folder",
-      "isSameState(file.stat(), await system.stat(found.temporary))",
+      "isSameState(file.stat(), await system.stat(path))",
       "true",
     ],
   ),
@@ -221,7 +222,7 @@ export const MUTATIONS: readonly Mutation[] = [
     "set a, update b; kills 1; parts 1",
     [
       "locked_value",
-      "    await turns.write(path, async () => {\n      signal?.throwIfAborted();\n      const file = await lockFile({ system, path }, signal);",
+      "    await turns.write(path, async () => {\n      signal?.throwIfAborted();\n      const file = await lockFile(system, path, signal);",
       "    await turns.write(path, async () => {\n      const file = await system.openOrCreate(path + crypto.randomUUID());",
     ],
   ),
@@ -262,7 +263,7 @@ export const MUTATIONS: readonly Mutation[] = [
   mutation(
     "recovery removes temporary files though it could not read a journal",
     FAILING_RECOVERY,
-    ["recover_folder", "      failures.throwIfAny();\n", ""],
+    ["recover_folder", "      assertNone(failures);\n", ""],
   ),
 ];
 
