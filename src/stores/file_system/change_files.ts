@@ -1,4 +1,4 @@
-import { describe } from "../../errors/mod.ts";
+import { describe, PendingWriteError } from "../../errors/mod.ts";
 import type {
   ChangeOptions,
   PendingValues,
@@ -16,7 +16,7 @@ import {
 } from "../store_key.ts";
 import type { JournalRecord } from "./change_record.ts";
 import { Journal, journalPlace } from "./journal.ts";
-import { appendAll, LockedValue, placeFile } from "./locked_value.ts";
+import { appendAll, LockedValue } from "./locked_value.ts";
 import { type FileContext, isBeingWritten, readFiles } from "./read_files.ts";
 import { isAbsence, isDiskFull, type OpenFile, type System } from "./system.ts";
 
@@ -28,9 +28,9 @@ export async function prepareFiles(
 ): Promise<PendingFiles> {
   options.signal?.throwIfAborted();
   assertNoFolders(keys);
-  const pending = new PendingFiles(context, keys, options);
-  await pending.findFolders();
-  return pending;
+  const folders = new Map<StoreKey, string>();
+  for (const key of keys) folders.set(key, await context.root.folderFor(key));
+  return new PendingFiles(context, folders, options);
 }
 
 /** Replaces the value in one file, under its lock. */
@@ -38,24 +38,15 @@ export async function writeFile(
   context: FileContext,
   key: StoreKey,
   bytes: Uint8Array,
-  { signal }: StoreOptions = {},
+  options: StoreOptions = {},
 ): Promise<void> {
+  const { signal } = options;
   const release = await context.openFiles.take(1);
   try {
     signal?.throwIfAborted();
-    const { root } = context;
-    const { folder } = splitPath(key);
-    const found = await root.folderFor(key);
-    const path = found.folder === folder
-      ? found.path
-      : await root.ensureFolder(folder, key);
-    await LockedValue.lock(
-      context,
-      key,
-      path,
-      (value) => value.write(bytes, signal),
-      signal,
-    );
+    const folder = await context.root.folderFor(key);
+    const write = (value: LockedValue) => value.write(bytes, signal);
+    await LockedValue.lock(context, key, folder, write, options);
   } finally {
     release();
   }
@@ -68,7 +59,7 @@ export async function removeFiles(
   options: ChangeOptions = {},
 ): Promise<void> {
   const { root } = context;
-  const { name = keys[0]!, signal, exclusive } = options;
+  const { name = keys[0]!, signal } = options;
   signal?.throwIfAborted();
   let isThere = false;
   for (const key of keys) isThere = await root.has(key) || isThere;
@@ -77,30 +68,20 @@ export async function removeFiles(
   const path = await root.follow(folder);
   if (path === undefined) return;
   try {
-    if (keys.length === 1) {
-      const remove = () => removeFile(context, keys[0]!);
-      await (exclusive
-        ? remove()
-        : changeValue(context, keys[0]!, options, remove));
-    } else {
-      await changeChunk(
-        context,
-        keys,
-        options,
-        (journal) => journal.change(deletionOf(keys, name)),
-      );
-    }
+    await underLock(
+      context,
+      keys,
+      options,
+      (lock) => deleteUnder(lock, keys, name),
+    );
   } catch (error) {
     // A file is in the place of the folder.
     if (isAbsence(error) || error instanceof FolderKeyError) return;
     if (!isDiskFull(error)) throw error;
     // There is no space for a lock, and nobody has one.
     if (keys.length === 1) return await removeFile(context, keys[0]!);
-    const place = await journalPlace(
-      { ...context, isPart: (_, key) => keys.includes(key) },
-      name,
-      path,
-    );
+    const isPart = (_: StoreKey, key: StoreKey) => keys.includes(key);
+    const place = await journalPlace({ ...context, isPart }, name, path);
     const names = keys.map((key) => relativeKey(folder, key));
     await Journal.discard(place, names, signal);
   }
@@ -118,15 +99,6 @@ export async function removeFile(
   if (isSynced) await system.syncFolder(path);
 }
 
-function deletionOf(
-  keys: readonly StoreKey[],
-  name: StoreKey,
-): JournalRecord {
-  const { folder, name: chunk } = splitPath(name);
-  const files = keys.map((key) => relativeKey(folder, key));
-  return { chunk, action: "delete", files };
-}
-
 /** Reads and replaces files under their lock. */
 export async function updateFiles(
   context: FileContext,
@@ -138,30 +110,16 @@ export async function updateFiles(
   const release = await context.openFiles.take(2 * keys.length + 1);
   const read = () => readFiles(context, keys, compute, options, true);
   try {
-    if (keys.length === 1) {
-      const [key] = keys;
-      await context.root.folderFor(key!); // Refuses a folder.
-      return await changeValue(context, key!, options, async (value) => {
-        const update = await read();
-        if (update === "delete") await removeFile(context, key!);
-        else if (update !== "keep") await value.write(update[0]!, signal);
-      });
-    }
-    await changeChunk(context, keys, options, async (journal) => {
+    if (keys.length === 1) await context.root.folderFor(keys[0]!); // Refuses a folder.
+    await underLock(context, keys, options, async (lock) => {
       const update = await read();
       if (update === "keep") return;
-      if (update === "delete") {
-        return await journal.change(deletionOf(keys, name));
+      if (update === "delete") return await deleteUnder(lock, keys, name);
+      if (lock instanceof LockedValue) {
+        return await lock.write(update[0]!, signal);
       }
-      const pending = await prepareFiles(context, keys, options);
-      try {
-        for (const [i, key] of keys.entries()) {
-          await pending.write(key, update[i]!);
-        }
-        await pending.place(journal);
-      } finally {
-        await pending.close();
-      }
+      const values = keys.map((key, i) => [key, update[i]!] as const);
+      await placeUnder(lock, context, values, options);
     });
   } finally {
     release();
@@ -190,7 +148,7 @@ export async function reshapeFiles(
   name: StoreKey,
   { removed, data, renamed, written }: ReshapedFiles,
 ): Promise<void> {
-  const { folder } = splitPath(name);
+  const { folder, name: chunk } = splitPath(name);
   const nameOf = (key: StoreKey) => relativeKey(folder, key);
   const bytes = new Map(written.map(({ to, bytes }) => [to, bytes]));
   if (data && data.tail.length > 0) bytes.set(data.key, data.tail);
@@ -200,14 +158,15 @@ export async function reshapeFiles(
     ...written.map(({ to }) => to),
     ...data ? [data.key] : [],
   ];
-  await changeChunk(context, keys, { name }, async (journal) => {
-    const pending = await prepareFiles(context, [...bytes.keys()], { name });
-    try {
-      for (const [key, each] of bytes) await pending.write(key, each);
-      await pending.place(journal, (pairs) => {
+  await underJournal(
+    context,
+    keys,
+    { name },
+    (journal) =>
+      placeUnder(journal, context, [...bytes], { name }, (pairs) => {
         const tail = data && pairs.find(([_, to]) => to === nameOf(data.key));
         return {
-          chunk: splitPath(name).name,
+          chunk,
           action: "reshape",
           removed: removed.map(nameOf),
           ...data && {
@@ -220,26 +179,25 @@ export async function reshapeFiles(
           renamed: renamed.map(({ from, to }) => [nameOf(from), nameOf(to)]),
           files: pairs.filter((pair) => pair !== tail),
         };
-      });
-    } finally {
-      await pending.close();
-    }
-  });
+      }),
+  );
 }
 
-/** Runs a task under the lock of a value in one file. */
-async function changeValue(
+/** Runs a task under the lock of files: that of a value in one file, or the journal of several. */
+async function underLock(
   context: FileContext,
-  key: StoreKey,
-  { signal }: StoreOptions,
-  task: (value: LockedValue) => Promise<void>,
+  keys: readonly StoreKey[],
+  options: ChangeOptions,
+  task: (lock: LockedValue | Journal) => Promise<void>,
 ): Promise<void> {
+  if (keys.length > 1) return await underJournal(context, keys, options, task);
+  const [key] = keys as [StoreKey];
   const folder = await context.root.ensureFolder(splitPath(key).folder, key);
-  await LockedValue.lock(context, key, folder, task, signal);
+  await LockedValue.lock(context, key, folder, task, options);
 }
 
 /** Runs a task under the lock of a chunk, that of this process and that of the disk. */
-async function changeChunk(
+async function underJournal(
   context: FileContext,
   keys: readonly StoreKey[],
   { name = keys[0]!, signal }: ValuesOptions,
@@ -254,18 +212,47 @@ async function changeChunk(
   });
 }
 
+/** Deletes files under their lock. */
+async function deleteUnder(
+  lock: LockedValue | Journal,
+  keys: readonly StoreKey[],
+  name: StoreKey,
+): Promise<void> {
+  if (lock instanceof LockedValue) return await lock.remove();
+  const { folder, name: chunk } = splitPath(name);
+  const files = keys.map((key) => relativeKey(folder, key));
+  await lock.change({ chunk, action: "delete", files });
+}
+
+/** Writes values to temporary files, and puts them in place under their lock. */
+async function placeUnder(
+  lock: Journal,
+  context: FileContext,
+  values: readonly (readonly [StoreKey, Uint8Array])[],
+  options: ValuesOptions,
+  recordOf?: RecordOf,
+): Promise<void> {
+  const keys = values.map(([key]) => key);
+  const pending = await prepareFiles(context, keys, options);
+  try {
+    for (const [key, bytes] of values) await pending.write(key, bytes);
+    await pending.place(lock, recordOf);
+  } finally {
+    await pending.abort();
+  }
+}
+
+/** Makes the record of a change of the names of temporary files and of those that they get. */
+type RecordOf = (files: [from: string, to: string][]) => JournalRecord;
+
 /** Files that are being written. */
 export class PendingFiles implements PendingValues {
   readonly #context: FileContext;
-  readonly #keys: readonly StoreKey[];
+  /** The paths of the folders of the values. */
+  readonly #folders: ReadonlyMap<StoreKey, string>;
   readonly #options: ChangeOptions;
   readonly #temporaries = new Map<StoreKey, Temporary>();
   readonly #complete = new Set<StoreKey>();
-  /** The nearest folders that exist. */
-  readonly #folders = new Map<
-    StoreKey,
-    { readonly folder: string; readonly path: string }
-  >();
   /** A writer of several values may still open one of them while another one fails. */
   #isClosed = false;
   /** Ends the claim of `set` on open files. Writers may take long, and do not count as open files. */
@@ -275,29 +262,25 @@ export class PendingFiles implements PendingValues {
 
   constructor(
     context: FileContext,
-    keys: readonly StoreKey[],
+    folders: ReadonlyMap<StoreKey, string>,
     options: ChangeOptions,
   ) {
     this.#context = context;
-    this.#keys = keys;
+    this.#folders = folders;
     this.#options = options;
   }
 
-  /** Finds the folders for temporary files, and refuses keys that cannot be written. */
-  async findFolders(): Promise<void> {
-    const { root } = this.#context;
-    for (const key of this.#keys) {
-      this.#folders.set(key, await root.folderFor(key));
-    }
+  get #keys(): StoreKey[] {
+    return [...this.#folders.keys()];
   }
 
   async set(key: StoreKey, bytes: Uint8Array): Promise<void> {
-    const count = this.#keys.length + 1;
+    const count = this.#folders.size + 1;
     this.#release ??= await this.#context.openFiles.take(count);
     await this.write(key, bytes);
   }
 
-  /** Writes a whole value. */
+  /** Writes a whole value, under a lock. */
   async write(key: StoreKey, bytes: Uint8Array): Promise<void> {
     const temporary = await this.#open(key);
     await appendAll(temporary.file, bytes, this.#options.signal);
@@ -306,103 +289,60 @@ export class PendingFiles implements PendingValues {
 
   async writer(key: StoreKey): Promise<FileWriter> {
     const temporary = await this.#open(key);
-    return new FileWriter(
-      this.#context.system,
-      temporary,
-      this.#options,
-      () => this.#complete.add(key),
-    );
+    const { system } = this.#context;
+    const complete = () => this.#complete.add(key);
+    return new FileWriter(system, temporary, this.#options, complete);
   }
 
   async commit(check?: (values: Snapshot) => Promise<void>): Promise<void> {
+    const context = this.#context;
+    const options = this.#options;
     const keys = this.#keys;
     try {
       assertComplete(keys, (key) => this.#complete.has(key));
-      const context = this.#context;
-      const run = async (place: () => Promise<void>) => {
-        if (check) await readFiles(context, keys, check, this.#options, true);
-        this.#options.signal?.throwIfAborted();
-        await place();
-      };
-      if (keys.length > 1) {
-        await changeChunk(
-          context,
-          keys,
-          this.#options,
-          (journal) => run(() => this.place(journal)),
-        );
-      } else if (this.#options.exclusive) await run(() => this.#placeOne());
-      else {
-        await changeValue(
-          context,
-          keys[0]!,
-          this.#options,
-          (value) => run(() => this.#placeOne(value)),
-        );
-      }
+      await underLock(context, keys, options, async (lock) => {
+        if (check) await readFiles(context, keys, check, options, true);
+        options.signal?.throwIfAborted();
+        await this.place(lock);
+      });
     } finally {
-      await this.close();
+      await this.abort();
     }
   }
 
-  async abort(): Promise<void> {
-    await this.close();
-  }
-
-  /** Puts the only value in place. */
-  async #placeOne(value?: LockedValue): Promise<void> {
-    const context = this.#context;
-    const key = this.#keys[0]!;
-    const { path, file } = this.#temporaries.get(key)!;
-    if (context.isSynced) await file.sync();
-    if (value !== undefined) await value.place(path);
-    else {
-      const { folder, name } = splitPath(key);
-      const to = `${await context.root.ensureFolder(folder, key)}/${name}`;
-      await placeFile(context, key, path, to);
-    }
-    this.#areTaken = true;
-  }
-
-  /**
-   * Puts the complete values of a chunk in place, under its lock.
-   *
-   * @param recordOf Makes the record of the names of temporary files and of those that they get.
-   */
+  /** Puts complete values in place, under their lock. */
   async place(
-    journal: Journal,
-    recordOf: (files: [from: string, to: string][]) => JournalRecord = (
-      files,
-    ) => ({ chunk: splitPath(this.#name).name, action: "replace", files }),
+    lock: LockedValue | Journal,
+    recordOf?: RecordOf,
   ): Promise<void> {
     const keys = this.#keys;
+    const { name = keys[0]! } = this.#options;
+    const { folder, name: chunk } = splitPath(name);
     const temporaries = keys.map((key) => this.#temporaries.get(key)!);
     if (this.#context.isSynced) {
       await Promise.all(temporaries.map(({ file }) => file.sync()));
     }
-    for (const key of keys) await journal.make(key);
-    const { folder } = splitPath(this.#name);
-    const files = temporaries.map(({ folder: above, path }, i) =>
-      [
-        relativeKey(folder, `${above}/${splitPath(path).name}`),
-        relativeKey(folder, keys[i]!),
-      ] as [string, string]
-    );
     try {
-      await journal.change(recordOf(files));
+      if (lock instanceof LockedValue) await lock.place(temporaries[0]!.path);
+      else {
+        const files = keys.map((key, i): [string, string] => {
+          const { name } = splitPath(temporaries[i]!.path);
+          const temporary = `${splitPath(key).folder}/${name}`;
+          return [relativeKey(folder, temporary), relativeKey(folder, key)];
+        });
+        const record = recordOf?.(files) ??
+          { chunk, action: "replace" as const, files };
+        await lock.change(record);
+      }
       this.#areTaken = true;
-    } finally {
-      this.#areTaken ||= journal.isUnfinished;
+    } catch (error) {
+      this.#areTaken = error instanceof PendingWriteError;
+      throw error;
     }
   }
 
-  /** The key that the values have in common. */
-  get #name(): StoreKey {
-    return this.#options.name ?? this.#keys[0]!;
-  }
-
   /** Closes the temporary files, and removes those that were not taken. */
-  async close(): Promise<void> {
+  async abort(): Promise<void> {
     this.#isClosed = true;
     const temporaries = [...this.#temporaries.values()];
     this.#temporaries.clear();
@@ -418,8 +358,7 @@ export class PendingFiles implements PendingValues {
     const { system } = this.#context;
     const earlier = this.#temporaries.get(key);
     if (earlier !== undefined) await discard(system, earlier);
-    const { folder, path } = this.#folders.get(key)!;
-    const temporary = { folder, ...await createTemporary(system, path) };
+    const temporary = await createTemporary(system, this.#folders.get(key)!);
     if (this.#isClosed) {
       await discard(system, temporary);
       throw new TypeError(`Cannot write ${describe(key)}: the write has ended`);
@@ -494,8 +433,6 @@ export class FileWriter implements ByteWriter {
 
 /** A new file under a temporary name, which is locked as long as it is open. */
 interface Temporary {
-  /** The key of its folder. */
-  readonly folder: string;
   path: string;
   file: OpenFile;
 }
@@ -508,7 +445,7 @@ interface Temporary {
 export async function createTemporary(
   system: System,
   folder: string,
-): Promise<Pick<Temporary, "path" | "file">> {
+): Promise<Temporary> {
   while (true) {
     const path = temporaryPath(folder);
     const file = await lock(system, path, await system.create(path));
@@ -539,7 +476,7 @@ async function lock(
 /** Closes and removes a temporary file. No error if it was renamed or removed. */
 export async function discard(
   system: System,
-  { path, file }: Pick<Temporary, "path" | "file">,
+  { path, file }: Temporary,
 ): Promise<void> {
   try {
     await system.remove(path);

@@ -91,8 +91,8 @@ const OPTIONS: OptionRules<FileSystemStoreOptions> = {
  * is the file `c/0/1` below the root. In Deno, it needs `--allow-read` for the root, and
  * `--allow-write` to change values.
  *
- * A value is written to a temporary file in its folder, or in the nearest existing
- * folder above it, and then renamed. Readers see the earlier value or the new one,
+ * A value is written to a temporary file in its folder, which is created if it is
+ * missing, and then renamed. Readers see the earlier value or the new one,
  * never a part of it, and a failed write keeps the earlier one. The names of
  * temporary files start with `.zarr-parts-tmp-`: such files are not listed, and keys
  * with such names are refused. `recover` removes those of killed programs.

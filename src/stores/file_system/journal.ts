@@ -171,16 +171,6 @@ export class Journal {
     this.#last = record;
   }
 
-  /** Finds the place for the file of a key, whose folder is created if it is absent. */
-  make(key: StoreKey): Promise<string> {
-    return this.#paths.make(relativeKey(this.#place.folder, key));
-  }
-
-  /** Whether a change has begun and has failed before its end. */
-  get isUnfinished(): boolean {
-    return this.#isUnfinished;
-  }
-
   /**
    * Makes sure that no program carries out a record whose writing has failed: the record may
    * be whole nevertheless. A replacement without the temporary file of the last part counts as

@@ -1,5 +1,6 @@
 /** Locks of files, and values in one file under their locks. */
 import { PendingWriteError } from "../../errors/mod.ts";
+import type { ChangeOptions } from "../backend.ts";
 import { KeyLocks } from "../locks.ts";
 import type { StoreKey } from "../store.ts";
 import { splitPath, valueLockName } from "../store_key.ts";
@@ -64,53 +65,48 @@ export async function lockFile(
  * becomes the value by being renamed. No journal is needed, since a rename is the whole change.
  */
 export class LockedValue {
-  readonly #key: StoreKey;
-  readonly #path: string;
   readonly #place: LockedPlace;
-  readonly #file: OpenFile;
-  readonly #filePath: string;
+  readonly #key: StoreKey;
+  readonly #folder: string;
+  /** The file that is locked, and its path. */
+  readonly #lock:
+    | { readonly file: OpenFile; readonly path: string }
+    | undefined;
   /** Whether the locked file has become the value. */
   #isTaken = false;
 
   private constructor(
-    key: StoreKey,
-    path: string,
     place: LockedPlace,
-    file: OpenFile,
-    filePath: string,
+    key: StoreKey,
+    folder: string,
+    lock?: { readonly file: OpenFile; readonly path: string },
   ) {
-    this.#key = key;
-    this.#path = path;
     this.#place = place;
-    this.#file = file;
-    this.#filePath = filePath;
+    this.#key = key;
+    this.#folder = folder;
+    this.#lock = lock;
   }
 
   /**
    * Runs a task under the lock of this process and that of the disk.
    *
    * @param folder The path of the folder of the value, which exists.
+   * @param options `exclusive`: whether no lock is needed.
    */
   static async lock(
     place: LockedPlace,
     key: StoreKey,
     folder: string,
     task: (value: LockedValue) => Promise<void>,
-    signal: AbortSignal | undefined,
+    { signal, exclusive }: ChangeOptions,
   ): Promise<void> {
-    const { name } = splitPath(key);
-    const path = `${folder}/${await valueLockName(name)}`;
+    if (exclusive) return await task(new LockedValue(place, key, folder));
     const { system } = place;
+    const path = `${folder}/${await valueLockName(splitPath(key).name)}`;
     await turns.write(path, async () => {
       signal?.throwIfAborted();
       const file = await lockFile(system, path, signal);
-      const value = new LockedValue(
-        key,
-        `${folder}/${name}`,
-        place,
-        file,
-        path,
-      );
+      const value = new LockedValue(place, key, folder, { file, path });
       try {
         await task(value);
       } finally {
@@ -124,48 +120,41 @@ export class LockedValue {
     });
   }
 
-  /** Replaces the value by bytes. */
+  /** Replaces the value by bytes, which are written to the locked file. */
   async write(
     bytes: Uint8Array,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    const file = this.#file;
+    const { file, path } = this.#lock!;
     // A writer that was killed may have left bytes.
     if (file.size() > 0) await file.replace(new Uint8Array());
     await appendAll(file, bytes, signal);
     signal?.throwIfAborted();
     if (this.#place.isSynced) await file.sync();
-    await this.#place.system.rename(this.#filePath, this.#path);
-    this.#isTaken = true;
-    await syncPlaced(this.#place, this.#key, this.#path);
+    await this.place(path);
   }
 
-  /** Replaces the value by another temporary file. */
+  /** Replaces the value by a complete temporary file. */
   async place(temporary: string): Promise<void> {
-    await placeFile(this.#place, this.#key, temporary, this.#path);
+    const { system, isSynced } = this.#place;
+    await system.rename(temporary, this.#path);
+    this.#isTaken = temporary === this.#lock?.path;
+    try {
+      if (isSynced) await system.syncFolder(this.#folder);
+    } catch (cause) {
+      throw new PendingWriteError(this.#key, { cause }); // The value is in its place.
+    }
   }
-}
 
-/** Gives a complete temporary file the name of a value. */
-export async function placeFile(
-  place: LockedPlace,
-  key: StoreKey,
-  from: string,
-  to: string,
-): Promise<void> {
-  await place.system.rename(from, to);
-  await syncPlaced(place, key, to);
-}
+  /** Deletes the value. */
+  async remove(): Promise<void> {
+    const { system, isSynced } = this.#place;
+    await system.remove(this.#path);
+    if (isSynced) await system.syncFolder(this.#folder);
+  }
 
-async function syncPlaced(
-  { system, isSynced }: LockedPlace,
-  key: StoreKey,
-  path: string,
-): Promise<void> {
-  try {
-    if (isSynced) await system.syncFolder(splitPath(path).folder);
-  } catch (cause) {
-    throw new PendingWriteError(key, { cause }); // The value is in its place.
+  get #path(): string {
+    return `${this.#folder}/${splitPath(this.#key).name}`;
   }
 }
 

@@ -33,14 +33,12 @@ export interface Folders {
   /** Finds a folder to change, below the root; `undefined` if nothing is there. */
   follow(folder: string): Awaitable<string | undefined>;
   /**
-   * Finds the folder for a new file of a key, or the nearest existing folder above it. Creates
-   * the root. Refuses a key that {@linkcode open} refuses.
+   * Finds the folder for a new file of a key, and creates it if it is missing. Refuses a key
+   * that {@linkcode open} refuses.
    *
    * @throws {FolderKeyError} If a file is in the place of a folder.
    */
-  folderFor(
-    key: StoreKey,
-  ): Awaitable<{ readonly folder: string; readonly path: string }>;
+  folderFor(key: StoreKey): Awaitable<string>;
   /**
    * Finds a folder to change, and creates it if it is missing.
    *
@@ -181,27 +179,12 @@ export class FileSystemRoot implements Folders {
     }
   }
 
-  async folderFor(key: StoreKey): Promise<{ folder: string; path: string }> {
+  async folderFor(key: StoreKey): Promise<string> {
     const found = this.find(key);
     const { folder } = splitPath(key);
     return found?.path === this.path + key && !this.#options.followsLinks
-      ? { folder, path: this.path + folder }
-      : await this.#nearestFolder(folder, key);
-  }
-
-  /** Finds a folder, or the nearest existing folder above it. */
-  async #nearestFolder(
-    folder: string,
-    key: StoreKey,
-  ): Promise<{ folder: string; path: string }> {
-    const path = folder === ""
-      ? await this.ensureFolder("", key)
-      : this.follow(folder);
-    if (path === undefined) {
-      return await this.#nearestFolder(splitPath(folder).folder, key);
-    }
-    this.#assertNoFile(path, folder, key);
-    return { folder, path };
+      ? this.path + folder
+      : await this.ensureFolder(folder, key);
   }
 
   /** Creates one folder at a time, so that none is created behind a link. */

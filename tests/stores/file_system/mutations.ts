@@ -47,10 +47,11 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
     [
       "change_files",
-      "    for (const key of keys) await journal.make(key);",
-      `    journal.late = async () => {
-      for (const { file, late } of temporaries) await file.append(late);
-    };`,
+      "        await lock.change(record);",
+      `        lock.late = async () => {
+          for (const { file, late } of temporaries) await file.append(late);
+        };
+        await lock.change(record);`,
     ],
     [
       "journal",
@@ -237,7 +238,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ),
   mutation("temporary files are removed though a change has begun", FAILURE, [
     "change_files",
-    "      this.#areTaken ||= journal.isUnfinished;",
+    "      this.#areTaken = error instanceof PendingWriteError;\n",
     "",
   ]),
   mutation("a failed change removes its journal", FAILURE, [

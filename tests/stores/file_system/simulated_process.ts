@@ -306,10 +306,7 @@ class Run {
       state: (key) => state(this.#doNow("stat", key)),
       has: () => true, // What is found makes no difference to writers.
       follow: folder,
-      folderFor: (key) => {
-        const above = splitPath(key).folder;
-        return { folder: above, path: folder(above) };
-      },
+      folderFor: (key) => folder(splitPath(key).folder),
       ensureFolder: folder,
     };
     const openFiles = new OpenFiles(Infinity); // Killed programs never close their files.
