@@ -60,8 +60,9 @@ class ForeignStore extends LockedStore {
    * object. They have neither tags nor sizes, since changes by others are not noticed.
    */
   readonly #versions = new Map<StoreKey, StoreVersion>();
-  /** Counts the beginnings and ends of changes. */
-  #changes = 0;
+  /** How many changes have begun, and how many of them have ended. */
+  #begun = 0;
+  #ended = 0;
   /** Whether the store may add zeros to ranges: it has returned memory of Node. */
   #mayPad = false;
 
@@ -79,13 +80,28 @@ class ForeignStore extends LockedStore {
     }
   }
 
-  override read<T>(
+  /**
+   * Reads one value without a lock, and again under the lock if that took several requests
+   * and there was a change meanwhile.
+   */
+  override async read<T>(
     keys: readonly StoreKey[],
     task: (values: Snapshot) => Promise<T>,
     { signal, name = keys[0]! }: ValuesOptions = {},
   ): Promise<T> {
     const run = () => task(this.snapshot(keys, signal));
-    return this.#store.set ? this.locks.read(name, run) : run();
+    if (!this.#store.set) return await run();
+    if (keys.length > 1) return await this.locks.read(name, run);
+    const counts = { reads: 0 };
+    const ended = this.#ended;
+    const isMixed = () => counts.reads > 1 && this.#begun !== ended;
+    try {
+      const result = await task(this.snapshot(keys, signal, counts));
+      if (!isMixed()) return result;
+    } catch (error) {
+      if (!isMixed()) throw error;
+    }
+    return await this.locks.read(name, run);
   }
 
   async readOf(
@@ -109,6 +125,7 @@ class ForeignStore extends LockedStore {
   protected override snapshot(
     _: readonly StoreKey[],
     signal: AbortSignal | undefined,
+    counts = { reads: 0 },
   ): Snapshot {
     const absent = new Set<StoreKey>();
     const note = <T>(key: StoreKey, result: T) => {
@@ -117,10 +134,11 @@ class ForeignStore extends LockedStore {
     };
     const options = signal ? { signal } : {};
     const store = this.#store;
-    const changes = this.#changes;
+    const ended = this.#ended;
     return {
       async size(key) {
         signal?.throwIfAborted();
+        counts.reads++;
         return note(
           key,
           typeof store.size === "function"
@@ -130,6 +148,7 @@ class ForeignStore extends LockedStore {
       },
       read: async (key, range, { limit } = {}) => {
         signal?.throwIfAborted();
+        counts.reads++;
         if (range !== undefined) {
           return note(key, await this.#range(key, range, options));
         }
@@ -153,7 +172,7 @@ class ForeignStore extends LockedStore {
       },
       version: (key) => {
         // What was read before or during a change may be an earlier value.
-        if (absent.has(key) || changes !== this.#changes) return undefined;
+        if (absent.has(key) || this.#begun !== ended) return undefined;
         return this.#versionOf(key);
       },
     };
@@ -176,11 +195,8 @@ class ForeignStore extends LockedStore {
     values: readonly Uint8Array[] | undefined,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    const forget = () => {
-      this.#changes++;
-      for (const key of keys) this.#versions.delete(key);
-    };
-    forget();
+    this.#begun++;
+    for (const key of keys) this.#versions.delete(key);
     try {
       await replace(
         this.#store,
@@ -189,7 +205,7 @@ class ForeignStore extends LockedStore {
         signal ? { signal } : {},
       );
     } finally {
-      forget();
+      this.#ended++;
     }
   }
 

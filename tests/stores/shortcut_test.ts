@@ -165,7 +165,8 @@ Deno.test("FileSystemStore.set keeps the earlier value if draining fails", async
       const result = await store.set(key, stream).catch((error) => error);
       assertStrictEquals(result, failure);
     }
-    assertEquals(await filesIn(root), ["k"]);
+    assertEquals(await filesIn(root), ["k", "new"]);
+    assertEquals(await filesIn(`${root}/new`), []);
     assertEquals(await store.get("/k"), BYTES);
   });
 });
