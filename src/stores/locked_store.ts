@@ -10,7 +10,7 @@ import type {
 import { BaseWritableStore } from "./base_store.ts";
 import { assertComplete } from "./byte_streams.ts";
 import { KeyLocks } from "./locks.ts";
-import type { ByteWriter, StoreKey, StoreOptions } from "./store.ts";
+import type { ByteWriter, StoreKey } from "./store.ts";
 
 /**
  * The base class of stores whose writers exclude each other in this process, and collect new

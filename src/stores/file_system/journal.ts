@@ -4,7 +4,6 @@ import {
   isLock,
   isTemporary,
   journalName,
-  relativeKey,
   resolveKey,
   splitPath,
 } from "../store_key.ts";
