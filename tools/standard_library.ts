@@ -38,8 +38,14 @@ export interface StandardLibrary {
   readonly run: typeof deno;
 }
 
-/** Checks whether JSR can be reached, and prints which standard library is used. */
-export async function chooseStandardLibrary(): Promise<StandardLibrary> {
+let chosen: Promise<StandardLibrary> | undefined;
+
+/** Checks once whether JSR can be reached, and prints which standard library is used. */
+export function chooseStandardLibrary(): Promise<StandardLibrary> {
+  return chosen ??= choose();
+}
+
+async function choose(): Promise<StandardLibrary> {
   const fromJsr = await resolvesFromJsr();
   console.error(
     `Standard library: ${

@@ -19,6 +19,7 @@ import { withZarrParts } from "../../zarrita.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { buildTiff, type TiffEntry } from "../tiff/build_tiff.ts";
 import { elementAt, pyramidFile } from "./pyramid_file.ts";
+import { runs } from "../support/runs.ts";
 
 const GRID = new TemplateChunkKeyEncoding("y{0}_x{1}.tif");
 /** Where the tiles of a file start. Directories lie before. */
@@ -157,7 +158,7 @@ Deno.test("adoptTiffs reads mosaics of any files like a picture that is cut into
         assertEquals(mismatches, []);
       },
     ),
-    { numRuns: 60 },
+    { numRuns: runs(200) },
   );
 });
 

@@ -15,6 +15,7 @@ import {
   SuffixChunkKeyEncoding,
   V2ChunkKeyEncoding,
 } from "../../mod.ts";
+import { runs } from "../support/runs.ts";
 
 const MAX = Number.MAX_SAFE_INTEGER;
 
@@ -171,9 +172,12 @@ Deno.test("ChunkKeyEncoding.decode agrees with the oracle on changed keys, keys 
       }
     },
   );
-  fc.assert(property, { numRuns: 2000, seed: 1 });
+  fc.assert(property, { numRuns: runs(2000), seed: 1 });
   // The test is only useful if both outcomes are frequent.
-  assert(accepted > 1000 && rejected > 1000, `${accepted} and ${rejected}`);
+  assert(
+    accepted > runs(1000) && rejected > runs(1000),
+    `${accepted} and ${rejected}`,
+  );
 });
 
 Deno.test("SuffixChunkKeyEncoding only returns keys inside the array's folder", () => {
@@ -253,6 +257,6 @@ Deno.test("parseChunkKeyEncoding returns an encoding or throws a MetadataError f
         if (!(error instanceof MetadataError)) throw error;
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
 });

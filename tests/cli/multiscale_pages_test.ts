@@ -12,6 +12,7 @@ import { IndexPages } from "../../src/cli/page/index_pages.ts";
 import { channelsOf, multiscalesOf } from "../../src/hierarchy/mod.ts";
 import { withoutNamedNodes } from "../../src/hierarchy/mod.ts";
 import { encodeJson, utf8 } from "../support/documents.ts";
+import { runs } from "../support/runs.ts";
 
 function group(attributes: unknown): Uint8Array {
   return encodeJson({ zarr_format: 3, node_type: "group", attributes });
@@ -472,7 +473,7 @@ Deno.test("a page of a group comes for any attributes", async () => {
       if (status === 200) assertEquals(problems, [], json);
       if (html.includes('class="levels"')) images++;
     }),
-    { numRuns: 300 },
+    { numRuns: runs(500) },
   );
-  assert(images > 20, `${images} images`);
+  assert(images > runs(30), `${images} images`);
 });

@@ -2,6 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { bloscEntry } from "../../src/codecs/blosc_codec.ts";
 import { OWN_CODECS } from "./zarrita_codecs.ts";
+import { runs } from "../support/runs.ts";
 
 const loadZstd = OWN_CODECS.get("zstd")!;
 
@@ -57,7 +58,7 @@ for (const isNative of [true, false]) {
           assertEquals(await codec.decode(encoded), bytes);
         },
       ),
-      { numRuns: isNative ? 300 : 60 },
+      { numRuns: runs(isNative ? 1000 : 300) },
     );
   });
 }

@@ -1,4 +1,3 @@
 import { testComposedStores } from "./composed_conformance.ts";
 
 testComposedStores("a header, the data and an index");
-testComposedStores("the data alone");

@@ -17,6 +17,7 @@ import { backendOf, resolveByteRange } from "../../src/stores/mod.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { withoutVersions } from "../support/without_versions.ts";
+import { runs } from "../support/runs.ts";
 
 const KEY: StoreKey = "/c/0";
 type Writable = Required<Backend>;
@@ -130,7 +131,7 @@ Deno.test("partsBackend reads any range of any layout as the joined bytes, by sn
           assertEquals(absent, Array(4).fill(undefined));
         },
       ),
-      { numRuns: 25 },
+      { numRuns: runs(100) },
     );
   });
 });

@@ -97,7 +97,10 @@ Deno.test("concatStream joins parts from different kinds of sources", async () =
 });
 
 /** Numbers of parts around the sizes of tables and buffers. */
-for (const count of [1, 2, 31, 32, 33, 255, 256, 257, 1023, 1024]) {
+const COUNTS = [1, 2, 31, 32, 33, 255, 256, 257, 1023, 1024];
+
+for (let i = 0; i < COUNTS.length; i += stride(3)) {
+  const count = COUNTS[i]!;
   Deno.test(`splitStream and concatStream take ${count} parts, some of them empty`, async () => {
     const random = noise(count, count);
     const sized = Array.from(random, (byte) => byte % 3 === 0 ? 0 : byte % 40);
@@ -176,7 +179,7 @@ Deno.test("splitStream of concatStream gives the same parts, and concatStream of
 Deno.test("splitStream and concatStream run twenty at once without mixing bytes or checksums", async () => {
   await Promise.all(Array.from({ length: 20 }, async (_, i) => {
     const crc32c = CHECKSUMS[i % 3]!;
-    const data = noise(300_000 + 1000 * i, i + 1);
+    const data = noise(140_000 + 1000 * i, i + 1);
     const chunk = withChecksum(data);
     const from = SOURCES[i % SOURCES.length]!;
     const lengths = [100_000, 65_537];

@@ -18,6 +18,7 @@ import { serve, storeHandler } from "./loopback.ts";
 import { sliced } from "./sliced.ts";
 import { readAll } from "./store_values.ts";
 import { inTempDir } from "./temp_dir.ts";
+import { runs } from "../support/runs.ts";
 
 const KEY = "/c/0";
 const OTHER = "/c/0.index";
@@ -160,7 +161,9 @@ Deno.test("backendOf of zarrita's FileSystemStore gives the bytes of any range o
   await inTempDir(async (root) => {
     const store: Store = new FileSystemStore(root);
     const size = fc.nat({ max: 200 });
-    const runs = fc.array(fc.tuple(size, fc.nat({ max: 1 })), { maxLength: 4 });
+    const stretches = fc.array(fc.tuple(size, fc.nat({ max: 1 })), {
+      maxLength: 4,
+    });
     const ranges = fc.array(
       fc.oneof(
         fc.record({ offset: size, length: size }),
@@ -171,9 +174,9 @@ Deno.test("backendOf of zarrita's FileSystemStore gives the bytes of any range o
       { minLength: 1, maxLength: 4 },
     );
     await fc.assert(
-      fc.asyncProperty(runs, ranges, async (runs, ranges) => {
+      fc.asyncProperty(stretches, ranges, async (stretches, ranges) => {
         const value = new Uint8Array(
-          runs.flatMap(([count, byte]) => Array(count).fill(byte)),
+          stretches.flatMap(([count, byte]) => Array(count).fill(byte)),
         );
         await store.set!(KEY, value);
         // Another adapter each time, which has learnt nothing.
@@ -189,7 +192,7 @@ Deno.test("backendOf of zarrita's FileSystemStore gives the bytes of any range o
           assertEquals(new Uint8Array(found!), sliced(value, range));
         }
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 });

@@ -1,3 +1,3 @@
 import { testInterleavings } from "./http_interleavings.ts";
 
-testInterleavings(4);
+testInterleavings(2);

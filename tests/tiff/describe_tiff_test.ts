@@ -204,7 +204,7 @@ Deno.test("describeTiff takes at most 3 requests over HTTP", async (t) => {
         ? page
         : { entries: [[254, "long", [1]] as const, ...page.entries] };
     });
-  for (const isBig of [false, true]) {
+  for (const isBig of [false, true].slice(0, 2 / stride(2))) {
     for (
       const [name, directories, start, most] of [
         ["one page at the start", [tiledPage(16, isBig)], 16, 1],

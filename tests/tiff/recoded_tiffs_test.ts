@@ -11,6 +11,7 @@ import {
 import { describeTiff, fitTiff, tiffContainer } from "../../tiff.ts";
 import { registerCodecs, withZarrParts } from "../../zarrita.ts";
 import { slowCoordinates } from "../shards/slow_shard.ts";
+import { runs } from "../support/runs.ts";
 
 registerCodecs(zarr);
 
@@ -87,6 +88,6 @@ Deno.test("arrays that convert encodes anew for TIFF have the same elements, and
         assert(pages.every(({ problem }) => problem === undefined));
       }
     }),
-    { numRuns: 25 },
+    { numRuns: runs(100) },
   );
 });

@@ -6,6 +6,7 @@ import { registerCodecs, setSharded } from "../../zarrita.ts";
 import { scheduledStore } from "../shards/scheduled_store.ts";
 import { concatParts } from "../support/metadata.ts";
 import { openIn, readAnew, shardedMetadata } from "./sharded_array.ts";
+import { runs } from "../support/runs.ts";
 
 registerCodecs(zarr.registry);
 
@@ -112,7 +113,7 @@ for (const [way, members] of Object.entries(WAYS)) {
           });
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(200) },
     );
   });
 }

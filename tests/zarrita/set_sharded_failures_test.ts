@@ -14,6 +14,7 @@ import {
   shardedMetadata,
   shardedStore,
 } from "./sharded_array.ts";
+import { runs } from "../support/runs.ts";
 
 registerCodecs(zarr.registry);
 
@@ -124,7 +125,7 @@ Deno.test("setSharded stores nothing after it has rejected", async () => {
         assertEquals(late, []);
       },
     ),
-    { numRuns: 30 },
+    { numRuns: runs(100) },
   );
 });
 

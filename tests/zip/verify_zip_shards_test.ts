@@ -10,6 +10,7 @@ import {
 import { verify } from "../../jobs.ts";
 import { zipContainer } from "../../zip.ts";
 import { setSharded, withZarrParts } from "../../zarrita.ts";
+import { stride } from "../support/runs.ts";
 
 /** The key of a shard, and of the bytes of its inner chunks, by where the index lies. */
 const PLACES: Record<string, { parts?: string[]; key: StoreKey }> = {
@@ -39,7 +40,7 @@ for (const [place, { parts, key }] of Object.entries(PLACES)) {
     const zip = (await store.get(key))!;
     // Of each of the three entries, 26 bytes of versions, flags, times and attributes.
     const passed: number[] = [];
-    for (let at = 0; at < zip.length; at++) {
+    for (let at = 0; at < zip.length; at += stride(4)) {
       await store.set(key, zip.with(at, zip[at]! ^ 4));
       const { findings } = await verify(store, "", { deep: true });
       if (findings.length === 0) passed.push(at);

@@ -34,8 +34,8 @@ const two: Chances = { tries: 0 };
 export const SCENARIOS: readonly Line[] = [
   // A writer beside readers of each kind.
   line("write a, read", { kills: 1, tries: 3, isLong }),
-  line("write a, read", { kills: 1, tries: 3, parts: 3 }),
-  line("write a, read", { kills: 1, isUnreduced: true }),
+  line("write a, read", { kills: 1, tries: 3, parts: 3, isLong }),
+  line("write a, read", { kills: 1, isUnreduced: true, isLong }),
   line("write a, stream", { kills: 1, tries: 3, parts: 3 }),
   line("write a, version", { kills: 1, ticks: 1, isLong }),
   line("write a, read", { kills: 1, old: "", tries: 3, parts: 3, isLong }),
@@ -57,14 +57,14 @@ export const SCENARIOS: readonly Line[] = [
   line("update a, write b", { kills: 1, isLong }),
   line("update a, update b", { kills: 1, parts: 1 }),
   line("update a, write b", { kills: 1, parts: 1 }),
-  line("update a, update b", { kills: 1, old: "" }),
+  line("update a, update b", { kills: 1, old: "", isLong }),
   // Chunks of one file, which have no journal.
   line("set a, set b, read", { kills: 1, parts: 1 }),
   line("set a, update b", { kills: 1, parts: 1 }),
   line("set a, update b, set e", { parts: 1, isLong }),
   line("set a, write b", { kills: 1, parts: 1, old: "" }),
   line("set a, delete d, update b", { parts: 1 }),
-  line("set a, set b, recover", { kills: 1, parts: 1 }),
+  line("set a, set b, recover", { kills: 1, parts: 1, isLong }),
   line("set a, recover, recover", { kills: 1, parts: 1 }),
   line("set a, set b", { failures: 1, codes: ["EIO", "ENOSPC"], parts: 1 }),
   line("set a, version", { kills: 1, ticks: 1, parts: 1 }),

@@ -1,3 +1,3 @@
 import { testScenes } from "./interleavings.ts";
 
-testScenes(6, 400);
+testScenes(4, 400);

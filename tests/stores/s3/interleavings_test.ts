@@ -1,3 +1,3 @@
 import { testScenes } from "./interleavings.ts";
 
-testScenes(1, 5);
+testScenes(1, 3);
