@@ -1,42 +1,44 @@
 /**
  * Runs the cases of github.com/zarrs/zarr_benchmarks, the comparison of the field, on its data:
  * `deno task bench field`. As there, each measurement is a whole process, and the best of
- * several counts. The arrays are an eighth as large as there, unless `ZARR_PARTS_FULL=1`.
+ * several counts. `field_program.ts` and `field_peer.py` are what is measured.
  *
- * This file is also the program that is measured, with the arguments of the programs there:
- *
- *     field.ts --read_all PATH
- *     field.ts --subchunks --concurrent_chunks=N PATH
- *     field.ts PATH OUTPUT
+ * `ZARR_PARTS_FULL=1` takes arrays of its size, and as many runs.
  */
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
-import {
-  type ArrayMetadata,
-  arrayMetadata,
-  FileSystemStore,
-  openArrayChunks,
-} from "../mod.ts";
+import { type ArrayMetadata, arrayMetadata } from "../mod.ts";
 import { PYTHON } from "../tests/interop/python.ts";
 import { chooseStandardLibrary } from "../tools/standard_library.ts";
-import { ThreadPool, withZarrParts } from "../zarrita.ts";
 import { makeFolders, removeFolders } from "./folders.ts";
 import type { Options } from "./options.ts";
 import { numberText, type Report, type Table } from "./report.ts";
-import {
-  createVolume,
-  getWith,
-  openVolume,
-  setWith,
-  writeVolume,
-} from "./volume_arrays.ts";
-import type { Region } from "./volume_data.ts";
+import { createVolume, writeVolume } from "./volume_arrays.ts";
 
 const OURS = "zarr_parts";
-const PEERS = ["tensorstore_python", "zarr_python"] as const;
-const BEST_OF = 3;
-/** The numbers of inner chunks that are read at once. */
-const CONCURRENCIES = [1, 2, 4, 8];
+const PROGRAM = import.meta.resolve("./field_program.ts");
+/** The libraries of Python, by the names that the comparison gives them, and their modules. */
+const PEERS = {
+  tensorstore_python: "tensorstore",
+  zarr_python: "zarr",
+  zarrs_python: "zarrs",
+};
+
+/** How much is measured. */
+interface Extent {
+  /** The length of an array along each of three dimensions. */
+  readonly size: number;
+  /** The number of runs, of which the best one counts. */
+  readonly bestOf: number;
+  /** The numbers of inner chunks that are read at once. */
+  readonly concurrencies: readonly number[];
+}
+
+const QUICK: Extent = { size: 128, bestOf: 1, concurrencies: [1] };
+const SHORT: Extent = { size: 512, bestOf: 2, concurrencies: [1, 4] };
+const FULL: Extent = { size: 1024, bestOf: 5, concurrencies: [1, 2, 4, 8] };
+
+/** The image whose inner chunks are read. */
+const SHARDED = "benchmark_compress_shard.zarr";
 
 /** The images of the comparison by name. */
 function imagesOf(size: number): Record<string, ArrayMetadata> {
@@ -48,9 +50,9 @@ function imagesOf(size: number): Record<string, ArrayMetadata> {
   const codecs = [{ name: "zstd", configuration: { level: 0 } }];
   const inner = size / 16;
   return {
-    benchmark: arrayMetadata(array),
-    benchmark_compress: arrayMetadata({ ...array, codecs }),
-    benchmark_compress_shard: arrayMetadata({
+    "benchmark.zarr": arrayMetadata(array),
+    "benchmark_compress.zarr": arrayMetadata({ ...array, codecs }),
+    [SHARDED]: arrayMetadata({
       ...array,
       codecs,
       shardShape: array.chunkShape,
@@ -64,7 +66,7 @@ export async function benchField(
   { quick, disk }: Options,
 ): Promise<Report> {
   const isFull = Deno.env.get("ZARR_PARTS_FULL") === "1";
-  const size = quick ? 128 : isFull ? 1024 : 512;
+  const { size, bestOf, concurrencies } = quick ? QUICK : isFull ? FULL : SHORT;
   const folders = await makeFolders(disk);
   try {
     const { path } = folders.at(-1)!;
@@ -77,7 +79,7 @@ export async function benchField(
     const measureAll = async (labels: string[], ...args: string[]) => {
       const measured: Measured[] = [];
       for (const run of Object.values(programs)) {
-        measured.push(await best(run, args, quick ? 1 : BEST_OF));
+        measured.push(await best(run, args, bestOf));
       }
       return [
         ...labels,
@@ -86,21 +88,24 @@ export async function benchField(
       ];
     };
     const names = Object.keys(programs);
-    const head = [...names, ...names.map((name) => `GB: ${name}`)];
+    const head = ["Time (s)", "Memory (GB)"].flatMap((metric) =>
+      names.map((name) => `${metric}: ${name}`)
+    );
     const readAll: string[][] = [];
     const roundTrip: string[][] = [];
     for (const name of Object.keys(images)) {
       const image = `${path}/${name}`;
-      readAll.push(await measureAll([name], "--read_all", image));
-      roundTrip.push(await measureAll([name], image, `${path}/output`));
+      const label = [`data/${name}`];
+      readAll.push(await measureAll(label, "--read_all", image));
+      roundTrip.push(await measureAll(label, image, `${path}/output`));
     }
     const subchunks: string[][] = [];
-    for (const count of CONCURRENCIES) {
+    for (const count of concurrencies) {
       subchunks.push(
         await measureAll(
-          ["benchmark_compress_shard", `${count}`],
-          ...["--subchunks", `--concurrent_chunks=${count}`],
-          `${path}/benchmark_compress_shard`,
+          [`data/${SHARDED}`, `${count}`],
+          ...["--subchunks", "--concurrent_chunks", `${count}`],
+          `${path}/${SHARDED}`,
         ),
       );
     }
@@ -109,7 +114,7 @@ export async function benchField(
       words: readonly string[],
       rows: string[][],
     ): Table => ({
-      title: `${title}, in seconds`,
+      title,
       labels: words.length,
       head: [...words, ...head],
       rows,
@@ -121,7 +126,7 @@ export async function benchField(
         table("Read subchunks", ["Image", "Concurrency"], subchunks),
       ],
       note:
-        `Arrays of ${size}³ elements of uint16, best of ${BEST_OF} processes. The page cache is warm: there, it is cleared before each.`,
+        `Arrays of ${size}³ elements of uint16, best of ${bestOf} processes. The page cache is warm: there, it is cleared before each. \`ZARR_PARTS_FULL=1\` measures arrays of 1024³ elements, as there, and the best of 5.`,
     };
   } finally {
     await removeFolders(folders);
@@ -156,7 +161,7 @@ async function programsOf(): Promise<Record<string, Run>> {
   const programs: Record<string, Run> = {
     async [OURS](args) {
       const { code, output } = await run(
-        ["run", "--no-check", "-A", import.meta.url, ...args],
+        ["run", "--no-check", "-A", PROGRAM, ...args],
         { output: "piped" },
       );
       if (code !== 0) throw new Error(`${OURS} failed: ${output}`);
@@ -169,7 +174,17 @@ async function programsOf(): Promise<Record<string, Run>> {
   }
   const { path } = PYTHON;
   const script = fileURLToPath(import.meta.resolve("./field_peer.py"));
-  for (const name of PEERS) {
+  for (const [name, module] of Object.entries(PEERS)) {
+    const { success } = await new Deno.Command(path, {
+      args: ["-c", `import ${module}`],
+      stderr: "null",
+    }).output();
+    if (!success) {
+      console.log(
+        `${name} is not measured; bench/requirements.txt lists the packages\n`,
+      );
+      continue;
+    }
     programs[name] = async (args) => {
       const { code, stdout } = await new Deno.Command(path, {
         args: ["-B", "-W", "ignore", script, name, ...args],
@@ -202,68 +217,3 @@ async function best(
     gigabytes: Math.min(...runs.map(({ gigabytes }) => gigabytes)),
   };
 }
-
-/** The regions of a grid of chunks that begins at the origin. */
-function* regionsOf(
-  shape: readonly number[],
-  chunk: readonly number[],
-): Generator<Region> {
-  const [first, ...rest] = shape;
-  if (first === undefined) return yield [];
-  for (let start = 0; start < first; start += chunk[0]!) {
-    const end = Math.min(first, start + chunk[0]!);
-    for (const region of regionsOf(rest, chunk.slice(1))) {
-      yield [[start, end], ...region];
-    }
-  }
-}
-
-/** Takes regions one after another, in so many tasks at once. */
-async function forEach(
-  regions: Iterator<Region>,
-  concurrency: number,
-  work: (region: Region) => Promise<unknown>,
-): Promise<void> {
-  await Promise.all(Array.from({ length: concurrency }, async () => {
-    for (let next = regions.next(); !next.done; next = regions.next()) {
-      await work(next.value);
-    }
-  }));
-}
-
-/** The measured program. */
-async function main(): Promise<void> {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: {
-      read_all: { type: "boolean" },
-      subchunks: { type: "boolean" },
-      concurrent_chunks: { type: "string" },
-    },
-  });
-  const [path, output] = positionals as [string, string?];
-  await using pool = new ThreadPool();
-  const store = new FileSystemStore(path);
-  const array = await openVolume(withZarrParts(store));
-  const { shape } = array;
-  if (values.read_all) {
-    await getWith(pool, array);
-  } else if (output === undefined) {
-    const regions = regionsOf(shape, array.chunks);
-    const count = Number(values.concurrent_chunks ?? 1);
-    await forEach(regions, count, (region) => getWith(pool, array, region));
-  } else {
-    const { metadata, chunkShape } = await openArrayChunks(store);
-    await createVolume(output, { metadata });
-    const target = await openVolume(withZarrParts(new FileSystemStore(output)));
-    const regions = regionsOf(shape, chunkShape);
-    await forEach(regions, 2, async (region) => {
-      const elements = await getWith(pool, array, region);
-      await setWith(pool, target, region, elements);
-    });
-  }
-  const status = await Deno.readTextFile("/proc/self/status");
-  console.log(/^VmHWM:\s*(\d+) kB$/m.exec(status)![1]);
-}
-
-if (import.meta.main) await main();

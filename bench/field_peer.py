@@ -11,7 +11,7 @@ import resource
 
 def parse():
     parser = argparse.ArgumentParser()
-    parser.add_argument("library", choices=["tensorstore_python", "zarr_python"])
+    parser.add_argument("library", choices=["tensorstore_python", "zarr_python", "zarrs_python"])
     parser.add_argument("--read_all", action="store_true")
     parser.add_argument("--subchunks", action="store_true")
     parser.add_argument("--concurrent_chunks", type=int, default=1)
@@ -69,6 +69,12 @@ async def by_tensorstore(args):
 async def by_zarr(args):
     import zarr.api.asynchronous as zarr
 
+    if args.library == "zarrs_python":
+        import zarrs  # noqa: F401, which registers the pipeline
+        from zarr import config
+
+        config.set({"codec_pipeline.path": "zarrs.ZarrsCodecPipeline"})
+
     array = await zarr.open_array(store=args.path, mode="r")
     if args.read_all:
         await array.getitem(...)
@@ -94,6 +100,6 @@ async def by_zarr(args):
 
 
 arguments = parse()
-libraries = {"tensorstore_python": by_tensorstore, "zarr_python": by_zarr}
-asyncio.run(libraries[arguments.library](arguments))
+read_or_copy = by_tensorstore if arguments.library == "tensorstore_python" else by_zarr
+asyncio.run(read_or_copy(arguments))
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)

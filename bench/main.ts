@@ -1,8 +1,9 @@
 /**
- * Runs benchmarks, and prints their tables: `deno task bench [NAME…] [options]`
+ * Runs benchmarks, and prints their tables: `deno task bench [NAME…] [options]`. All of them
+ * take up to ten minutes on two processors.
  *
  *     --quick           few sizes and rounds, to see that a benchmark works
- *     --seconds=1       how long each row is measured, after the least number of rounds
+ *     --seconds=0.3     how long each row is measured, after the least number of rounds
  *     --rounds=N        measures each row in at most N rounds
  *     --beside=MODULE   the mod.ts of another version, measured in the same rounds as `before`
  *     --disk=FOLDER     where files on disk are made
@@ -54,9 +55,15 @@ for (const name of names) {
   );
 }
 
-for (const [name, { title, run }] of Object.entries(BENCHMARKS)) {
-  if (names.length > 0 && !names.includes(name)) continue;
-  console.log(`${title}\n`);
+const chosen = Object.entries(BENCHMARKS)
+  .filter(([name]) => names.length === 0 || names.includes(name));
+for (const [i, [name, { title, run }]] of chosen.entries()) {
+  const minutes = (performance.now() / 60_000).toFixed(1);
+  console.log(
+    `${title} (${name}, ${
+      i + 1
+    } of ${chosen.length}, after ${minutes} minutes)\n`,
+  );
   const report = await run(options);
   for (const table of tablesOf(report)) console.log(textOf(table));
   console.log(`${report.note} ${score(report)}\n`);

@@ -29,8 +29,8 @@ import {
 } from "./report.ts";
 
 /** Streams with pieces of these lengths, and what fills and takes memory, as files do. */
-const PIECES = [4 * KIB, 64 * KIB, MIB, "reader"] as const;
-const SIZES = [4 * KIB, 64 * KIB, MIB, 16 * MIB, 256 * MIB];
+const PIECES = [64 * KIB, MIB, "reader"] as const;
+const SIZES = [64 * KIB, MIB, 16 * MIB];
 const QUICK_SIZES = [64 * KIB, 4 * MIB];
 
 /** A run of a small chunk takes too little time, so that it is repeated up to this number of bytes. */

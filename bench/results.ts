@@ -54,8 +54,32 @@ async function listOfPages(
   const lines = Object.entries(benchmarks)
     .filter(([name]) => files.has(`${name}.md`))
     .map(([name, { title }]) => `- [${title}](${name}.md)`);
-  return `# Results\n\n${lines.join("\n")}`;
+  return `# Results\n\n${lines.join("\n")}\n\n${FIELD}`;
 }
+
+/** How to measure the package in the comparison of the field. */
+const FIELD = `## In the comparison of the field
+
+[zarrs/zarr_benchmarks](https://github.com/zarrs/zarr_benchmarks) compares libraries for Zarr. \`deno task bench field\` makes its arrays and runs three of its four benchmarks here; \`ZARR_PARTS_FULL=1\` makes them as large as there. \`bench/field_program.ts\` takes the arguments of its programs, so that the package can be measured there, too:
+
+1. Set up that repository as its README says, and clone this one beside it.
+2. In each \`src/zarr_benchmarks/run_benchmark_*.py\`, add \`"zarr_parts_deno"\` to \`implementations\`, and to \`implementation_to_args\` the command of its programs, followed by the options that the others have:
+
+   | benchmark | options |
+   | --- | --- |
+   | \`read_all\` | \`"--read_all"\` |
+   | \`read_chunks\` | \`"--concurrent_chunks"\` |
+   | \`read_subchunks\` | \`"--subchunks", "--concurrent_chunks"\` |
+   | \`roundtrip\` | none |
+
+   \`\`\`python
+   "zarr_parts_deno": [
+       "deno", "run", "-A", "--no-check", "../zarr-parts/bench/field_program.ts",
+       "--read_all",
+   ],
+   \`\`\`
+
+3. Run \`just benchmark_all\`, and \`just plot\`.`;
 
 const METHOD =
   "Speeds are medians over interleaved rounds in one process; 1 GB is 10^9 bytes. Ratios are medians of the ratios of the single rounds. The results of all contestants are compared. `auto / fastest engine` compares `auto` with the faster of `wasm` and `native`.";
