@@ -10,6 +10,9 @@ import { join, relative, resolve, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { chooseStandardLibrary } from "./standard_library.ts";
 
+/** Rooms with fewer test files share a module. */
+const LEAST_FILES = 5;
+
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 
 /** The files of short tests at a path, which is that of a file or a folder. */
@@ -37,7 +40,13 @@ if (import.meta.main) {
   try {
     const modules = await writeModules(folder, [...files]);
     const args = ["--no-check", "--parallel", ...options, ...modules];
-    const { code } = await run(["test", "-A", ...args], { output: "inherit" });
+    // Some tests wait for timers and other programs: one module more than processors runs meanwhile.
+    const jobs = navigator.hardwareConcurrency + 1;
+    const env = { DENO_JOBS: Deno.env.get("DENO_JOBS") ?? String(jobs) };
+    const { code } = await run(["test", "-A", ...args], {
+      output: "inherit",
+      env,
+    });
     Deno.exitCode = code;
   } finally {
     await Deno.remove(folder, { recursive: true });
@@ -58,9 +67,16 @@ async function writeModules(
   files: readonly string[],
 ): Promise<string[]> {
   const rooms = Map.groupBy(files, (file) => {
-    const [first, room] = relative(ROOT, file).split(sep);
-    return first === "tests" && !room!.endsWith(".ts") ? room! : "others";
+    const path = relative(ROOT, file).split(sep);
+    return path[0] === "tests" && path.length > 2 ? path[1]! : "others";
   });
+  const shared: string[] = [];
+  for (const [room, files] of rooms) {
+    if (room !== "others" && files.length >= LEAST_FILES) continue;
+    rooms.delete(room);
+    shared.push(...files);
+  }
+  if (shared.length > 0) rooms.set("others", shared);
   const sorted = [...rooms].sort(([, a], [, b]) => b.length - a.length);
   return await Promise.all(sorted.map(async ([room, files]) => {
     if (files.length === 1) return files[0]!;

@@ -149,7 +149,6 @@ Deno.test("adopt gives an example of a template for the files that it finds, and
       "  87 places have no file: their elements have the fill value",
       "  The first file along dimension 0 has the grid coordinate 1: elements before it have the fill value",
       "  The first file along dimension 1 has the grid coordinate 10: elements before it have the fill value",
-      "  The files along dimension 1 are 10 grid coordinates apart: elements between them have the fill value",
     ];
     for (const more of [[folder], [`${folder}/new`, "--link"]]) {
       const { code, out } = await runCli(...args, "--into", ...more);
