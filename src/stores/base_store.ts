@@ -143,7 +143,15 @@ export abstract class BaseStore implements Store, Backend {
   ): Promise<number | undefined> {
     this.checkKey(key);
     options?.signal?.throwIfAborted();
-    return await this.read([key], (values) => values.size(key), options);
+    return await this.sizeOf(key, options);
+  }
+
+  /** Tells the length of the value of a valid key, for stores that have a shorter way than a snapshot. */
+  protected sizeOf(
+    key: StoreKey,
+    options?: StoreOptions,
+  ): Promise<number | undefined> {
+    return this.read([key], (values) => values.size(key), options);
   }
 }
 

@@ -224,36 +224,38 @@ class ForeignStore extends LockedStore {
       const size = await this.snapshot([key], options.signal).size(key);
       return size === undefined ? undefined : new Uint8Array();
     }
-    if (typeof store.getRange !== "function") {
-      return cut(await store.get(key, options), range);
+    const isTrusted = typeof store.size === "function";
+    if (typeof store.getRange === "function") {
+      try {
+        if (!this.#mayPad) {
+          const bytes = await this.#request(key, range, options);
+          this.#mayPad = !isTrusted && bytes?.at(-1) === 0 &&
+            bytes.constructor !== Uint8Array;
+          if (!this.#mayPad) return bytes && copyBytes(bytes);
+        }
+        const bytes = await this.#unpadded(key, range, options);
+        if (bytes !== "unknown") return bytes;
+      } catch (error) {
+        const isRefused = error instanceof RangeError ||
+          /\b416\b/.test(String(error));
+        if (!isRefused || isTrusted) throw error;
+      }
     }
-    try {
-      const bytes = this.#mayPad
-        ? await this.#unpadded(key, range, options)
-        : await this.#request(key, range, options);
-      const isSuspect = bytes && !this.#mayPad &&
-        typeof store.size !== "function" &&
-        bytes.constructor !== Uint8Array && bytes.at(-1) === 0;
-      if (!isSuspect) return bytes && copyBytes(bytes);
-      this.#mayPad = true;
-      return await this.#range(key, range, options);
-    } catch (error) {
-      const isRefused = error instanceof RangeError ||
-        /\b416\b/.test(String(error));
-      if (!isRefused || typeof store.size === "function") throw error;
-      return cut(await store.get(key, options), range);
-    }
+    const value = await store.get(key, options);
+    if (value === undefined) return undefined;
+    const { start, end } = resolveByteRange(range, value.length);
+    return copyBytes(value, start, end);
   }
 
   /**
    * Reads a range with some bytes more. If it ends with zeros, and zeros follow, the store
-   * may have added them: then the value ends with fewer zeros than the range.
+   * may have added them, unless the value ends with as many zeros as the range.
    */
   async #unpadded(
     key: StoreKey,
     range: ByteRange,
     options: StoreOptions,
-  ): Promise<Uint8Array | undefined> {
+  ): Promise<Uint8Array | "unknown" | undefined> {
     const length = lengthOfByteRange(range);
     const more = "offset" in range
       ? { offset: range.offset, length: length + MORE }
@@ -265,12 +267,9 @@ class ForeignStore extends LockedStore {
     const isFollowed = !read.subarray(length - 1).every(isZero);
     if (isFollowed || read.length < lengthOfByteRange(more)) return bytes;
     const zeros = length - 1 - bytes.findLastIndex((byte) => byte !== 0);
-    if (zeros < length) {
-      const suffix = { suffixLength: zeros };
-      const end = await this.#request(key, suffix, options);
-      if (end?.length === zeros && end.every(isZero)) return bytes;
-    }
-    return cut(await this.#store.get(key, options), range);
+    if (zeros === length) return "unknown";
+    const end = await this.#request(key, { suffixLength: zeros }, options);
+    return end?.length === zeros && end.every(isZero) ? bytes : "unknown";
   }
 
   async #request(
@@ -291,15 +290,6 @@ class ForeignStore extends LockedStore {
 
 /** How many bytes after a range are read from a store that may add zeros to ranges. */
 const MORE = 64;
-
-function cut(
-  value: Uint8Array | undefined,
-  range: ByteRange,
-): Uint8Array | undefined {
-  if (value === undefined) return undefined;
-  const { start, end } = resolveByteRange(range, value.length);
-  return copyBytes(value, start, end);
-}
 
 /** Stores or deletes values one after the other. A failure puts the earlier values back. */
 async function replace(
@@ -335,19 +325,18 @@ async function replace(
     const bytes = await store.get(key);
     earlier.push(bytes && copyBytes(bytes));
   }
-  let changed = 0;
+  const changed: StoreKey[] = [];
   try {
     for (const [i, key] of keys.entries()) {
-      changed++;
+      changed.push(key);
       await put(key, values?.[i]);
     }
   } catch (error) {
     const failures: unknown[] = [];
-    for (const [i, key] of keys.slice(0, changed).entries()) {
+    for (const [i, key] of changed.entries()) {
       try {
-        if (!isSameBytes(await store.get(key), earlier[i])) {
-          await put(key, earlier[i]);
-        }
+        if (isSameBytes(await store.get(key), earlier[i])) continue;
+        await put(key, earlier[i]);
       } catch (failure) {
         failures.push(failure);
       }

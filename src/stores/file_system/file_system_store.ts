@@ -188,6 +188,16 @@ export class FileSystemStore extends BaseWritableStore {
     return readFiles(this.#context, keys, task, options);
   }
 
+  /** Asks for the length of a file, which is not opened. */
+  protected override async sizeOf(key: StoreKey): Promise<number | undefined> {
+    const release = await this.#context.openFiles.take(1);
+    try {
+      return this.#root.find(key)?.state.size;
+    } finally {
+      release();
+    }
+  }
+
   /** See {@linkcode Backend.readOf}. */
   readOf(
     version: StoreVersion,

@@ -235,8 +235,6 @@ class FileSnapshot implements Snapshot {
   readonly #isLocked: boolean;
   /** The open files in the order of the keys: `null` for absent ones, and nothing before a file is asked for. */
   #files: (OpenFile | null | undefined)[];
-  /** The only file that the task has asked for, which was not opened. */
-  #seen: { readonly key: StoreKey; readonly state: FileState } | undefined;
   /** A time before the files were opened, in milliseconds. */
   readonly #openedAt: number;
   /** The versions that hold files open. */
@@ -275,13 +273,7 @@ class FileSnapshot implements Snapshot {
   }
 
   async size(key: StoreKey): Promise<number | undefined> {
-    if (this.#isLocked || !this.#isUnseen) return this.#find(key)?.size();
-    this.#signal?.throwIfAborted();
-    const state = this.#context.root.find(key)?.state;
-    if (state !== undefined) this.#seen = { key, state };
-    else if (this.#keys.length > 1) return this.#find(key)?.size();
-    else this.#files[0] = null;
-    return state?.size;
+    return this.#find(key)?.size();
   }
 
   async read(
@@ -320,10 +312,6 @@ class FileSnapshot implements Snapshot {
     return version;
   }
 
-  get #isUnseen(): boolean {
-    return this.#seen === undefined && this.#files.length === 0;
-  }
-
   /** Finds the open file of a key. The first file is opened by itself, and a second one with all. */
   #find(key: StoreKey): OpenFile | undefined {
     this.#signal?.throwIfAborted();
@@ -331,11 +319,10 @@ class FileSnapshot implements Snapshot {
     const known = this.#files[i];
     if (known !== undefined) return known ?? undefined;
     const isOnly = this.#isLocked || this.#keys.length === 1;
-    if (isOnly || this.#isUnseen || this.#seen?.key === key) {
+    if (isOnly || this.#files.length === 0) {
       const file = this.#context.root.open(key);
       if (isOnly || file !== undefined) {
         this.#files[i] = file ?? null;
-        this.#assertSeen(key, file);
         return file;
       }
     }
@@ -347,13 +334,10 @@ class FileSnapshot implements Snapshot {
     const { files, isOneWrite } = tryOpen(this.#context.root, this.#keys);
     try {
       if (!isOneWrite) throw new SeveralWritesError();
-      this.#keys.forEach((key, i) => {
-        const earlier = this.#files[i];
-        if (earlier && !isSameFile(earlier, files[i])) {
-          throw new SeveralWritesError();
-        }
-        this.#assertSeen(key, files[i]);
-      });
+      const isChanged = this.#files.some((file, i) =>
+        file && !isSameFile(file, files[i])
+      );
+      if (isChanged) throw new SeveralWritesError();
     } catch (error) {
       closeAll(files);
       throw error;
@@ -363,14 +347,6 @@ class FileSnapshot implements Snapshot {
       if (earlier) file?.close(); // The earlier one may be read at this moment.
       return earlier ?? file ?? null;
     });
-  }
-
-  /** Throws if a file is not the one of which the task knows the size. */
-  #assertSeen(key: StoreKey, file: OpenFile | undefined): void {
-    if (this.#seen?.key !== key) return;
-    if (!isSameState(this.#seen.state, file?.stat())) {
-      throw new SeveralWritesError();
-    }
   }
 }
 

@@ -446,7 +446,7 @@ export class OpenFiles {
     }
     return new Promise((start) => {
       this.#waiting.push({ count, start });
-      this.#timer ??= setTimeout(() => this.#startNext(), LONGEST_WAIT);
+      if (this.#timer === undefined) this.#watch();
     });
   }
 
@@ -461,28 +461,28 @@ export class OpenFiles {
       if (!isOpen) return;
       isOpen = false;
       this.#open -= count;
-      // Deno loads a module of Node for `clearTimeout`.
-      if (this.#timer !== undefined) clearTimeout(this.#timer);
-      this.#timer = undefined;
       while (this.#waiting[0] && this.#hasRoom(this.#waiting[0].count)) {
-        const { count, start } = this.#waiting.shift()!;
-        start(this.#start(count));
+        this.#startNext();
       }
       this.#watch();
     };
   }
 
-  /** Starts the next operation after a time without progress. */
   #startNext(): void {
-    const next = this.#waiting.shift();
-    next?.start(this.#start(next.count));
-    this.#timer = undefined;
-    this.#watch();
+    const { count, start } = this.#waiting.shift()!;
+    start(this.#start(count));
   }
 
+  /** Starts the next operation after a time without progress. */
   #watch(): void {
+    // Deno loads a module of Node for `clearTimeout`.
+    if (this.#timer !== undefined) clearTimeout(this.#timer);
+    this.#timer = undefined;
     if (this.#waiting.length === 0) return;
-    this.#timer = setTimeout(() => this.#startNext(), LONGEST_WAIT);
+    this.#timer = setTimeout(() => {
+      this.#startNext();
+      this.#watch();
+    }, LONGEST_WAIT);
   }
 }
 
