@@ -411,28 +411,41 @@ export function chunksOf(
   };
 }
 
-/** The chunks of a snapshot, of which no more than `most` bytes are read whole. */
+/** The chunks of a snapshot, of which no more than `most` bytes are read into memory. */
 function limited(values: Snapshot, most: number): Snapshot {
+  const tooLong = (key: StoreKey) =>
+    new DamageError(
+      `Chunk ${
+        describe(key)
+      } has more than ${most} bytes, the most that its elements can take once they are encoded`,
+      { key },
+    );
   return {
     size: (key) => values.size(key),
     async read(key, range, options) {
+      if (range !== undefined) {
+        const read = await values.read(key, cut(range, most + 1), options);
+        if (read !== undefined && read.length > most) throw tooLong(key);
+        return read;
+      }
       const { limit = Infinity } = options ?? {};
-      if (range || limit < most) return await values.read(key, range, options);
+      if (limit < most) return await values.read(key, range, options);
       try {
         return await values.read(key, range, { ...options, limit: most });
       } catch (error) {
-        if (!(error instanceof SizeLimitError)) throw error;
-        throw new DamageError(
-          `Chunk ${
-            describe(key)
-          } has more than ${most} bytes, the most that its elements can take once they are encoded`,
-          { key },
-        );
+        throw error instanceof SizeLimitError ? tooLong(key) : error;
       }
     },
     stream: (key, range) => values.stream(key, range),
     version: (key) => values.version(key),
   };
+}
+
+/** A range of at most `length` bytes. */
+function cut(range: ByteRange, length: number): ByteRange {
+  return "suffixLength" in range
+    ? { suffixLength: Math.min(range.suffixLength, length) }
+    : { offset: range.offset, length: Math.min(range.length, length) };
 }
 
 /** The backend of whole chunks: that of the array, unless chunks are stored in parts. */
