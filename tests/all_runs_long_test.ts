@@ -9,7 +9,6 @@ await import("./chunk_key_encoding/template_properties_test.ts");
 await import("./cli/index_pages_test.ts");
 await import("./cli/multiscale_pages_test.ts");
 await import("./cli/read_places_test.ts");
-await import("./codecs/blosc_codec_test.ts");
 await import("./codecs/decode_jpeg_test.ts");
 await import("./codecs/imagecodecs_test.ts");
 await import("./codecs/lerc_codec_test.ts");
