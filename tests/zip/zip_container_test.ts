@@ -379,19 +379,21 @@ Deno.test("zipContainer refuses an index as comment that holds the mark of the e
   assertThrows(() => at(0x06054b50), RangeError, message);
 });
 
-Deno.test("zipContainer writes zip64 from 65,535 entries on", () => {
-  for (const count of stride(2) === 1 ? [65_534, 65_535] : [65_535]) {
-    const chunks = Array.from({ length: count }, () => new Uint8Array());
-    const array = {
-      ...SIDECAR,
-      shape: [count],
-      shardShape: [count],
-      chunkShape: [1],
-    };
-    const { file, zip } = zipOf(chunks, { array, shard: [0] });
-    assertEquals(zip.entries.length, count);
-    const hasLocator = new TextDecoder("latin1").decode(file.subarray(-42, -22))
-      .startsWith("PK\x06\x07");
-    assertEquals(hasLocator, count >= 65_535);
-  }
-});
+// So many entries take seconds.
+if (stride(2) === 1) {
+  Deno.test("zipContainer writes zip64 from 65,535 entries on", () => {
+    for (const count of [65_534, 65_535]) {
+      const chunks = Array.from({ length: count }, () => new Uint8Array());
+      const array = {
+        ...SIDECAR,
+        shape: [count],
+        shardShape: [count],
+        chunkShape: [1],
+      };
+      const { file, zip } = zipOf(chunks, { array, shard: [0] });
+      assertEquals(zip.entries.length, count);
+      const locator = new TextDecoder("latin1").decode(file.subarray(-42, -38));
+      assertEquals(locator === "PK\x06\x07", count >= 65_535);
+    }
+  });
+}

@@ -63,7 +63,7 @@ export const SCENARIOS: readonly Line[] = [
   line("set a, update b", { kills: 1, parts: 1 }),
   line("set a, update b, set e", { parts: 1, isLong }),
   line("set a, write b", { kills: 1, parts: 1, old: "" }),
-  line("set a, delete d, update b", { parts: 1 }),
+  line("set a, delete d, update b", { parts: 1, isLong }),
   line("set a, set b, recover", { kills: 1, parts: 1, isLong }),
   line("set a, recover, recover", { kills: 1, parts: 1 }),
   line("set a, set b", { failures: 1, codes: ["EIO", "ENOSPC"], parts: 1 }),
