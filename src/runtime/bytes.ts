@@ -34,6 +34,16 @@ export function ownBytes(bytes: Uint8Array): Uint8Array {
     : copyBytes(bytes);
 }
 
+/** Shorter memory may be that of a pool of the runtime, and needs no care. */
+const LEAST_TO_FREE = 128 * 1024;
+
+/** Frees memory that nobody uses any more, which would wait for the collection of garbage. Node 20 cannot. */
+export function freeMemory(memory: ArrayBufferLike): void {
+  if (!(memory instanceof ArrayBuffer)) return;
+  if (memory.byteLength < LEAST_TO_FREE) return;
+  (memory as { transfer?(length: number): unknown }).transfer?.(0);
+}
+
 /** Whether two values have the same bytes, or both are absent. */
 export function isSameBytes(
   a: Uint8Array | undefined,

@@ -4,6 +4,7 @@ export {
   decodeBase64,
   digestOf,
   encodeBase64,
+  freeMemory,
   isSameBytes,
   isSameList,
   joinBytes,

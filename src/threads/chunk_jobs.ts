@@ -261,10 +261,14 @@ export class ChunkJobs {
       }
       case "encode": {
         const { elements } = job;
-        const bytes = elements instanceof Uint8Array
-          ? elements
-          : gatherChunk(elements, this.#format, job);
-        return await encode(bytes, job, await this.#coder());
+        const coder = await this.#coder();
+        return elements instanceof Uint8Array
+          ? await encode(elements, job, coder)
+          : await encodeMade(
+            gatherChunk(elements, this.#format, job),
+            job,
+            coder,
+          );
       }
       case "recode": {
         const chunk = await (await this.#coder()).decode(job.bytes, job.rows);
@@ -272,7 +276,7 @@ export class ChunkJobs {
         const to = { bytes, offset: 0, strides: job.strides };
         const counts = job.counts ?? shape;
         copyElements(to, { ...chunk, offset: 0 }, counts, elementSize);
-        return await encode(bytes, job, await this.#recoder());
+        return await encodeMade(bytes, job, await this.#recoder());
       }
     }
   }
@@ -299,18 +303,37 @@ export function gatherChunk(
   return bytes;
 }
 
+/** The memory of the latest chunk that was encoded. */
+let spare: Uint8Array | undefined;
+
 /** Returns memory for the elements of a chunk, which may be filled. */
 function filledChunk(
   { shape, elementSize }: ChunkFormat,
   { fill, strides }: Encoding,
 ): Uint8Array {
   const length = shape.reduce((product, n) => product * n, elementSize);
-  const bytes = new Uint8Array(length);
+  const bytes = spare?.length === length
+    ? spare.fill(0)
+    : new Uint8Array(length);
+  spare = undefined;
   if (fill?.some((byte) => byte !== 0)) {
     const to = { bytes, offset: 0, strides };
     repeatElement(to, fill, shape, elementSize);
   }
   return bytes;
+}
+
+/** Encodes a chunk that was made for it, and frees its memory. */
+async function encodeMade(
+  bytes: Uint8Array,
+  encoding: Encoding,
+  coder: ChunkCoder,
+): Promise<Uint8Array | true> {
+  const encoded = await encode(bytes, encoding, coder);
+  if (encoded === true || encoded.buffer !== bytes.buffer) {
+    spare = bytes;
+  }
+  return encoded;
 }
 
 async function encode(

@@ -1,7 +1,9 @@
+import { freeMemory } from "../runtime/mod.ts";
 import { inTurn } from "./chunk_coder.ts";
 import {
   type Answer,
   JobRunner,
+  memoryOfJobs,
   memoryOfResults,
   MESSAGES,
   type Request,
@@ -34,7 +36,11 @@ export function answering(post: Post): (request: Request) => void {
     // One request after another, since codecs decode into the same memory again.
     inTurn(async () => {
       const results = await runner.run(request);
-      post({ call: request.call, results }, memoryOfResults(results));
+      const memory = memoryOfResults(results);
+      for (const used of memoryOfJobs(request.jobs)) {
+        if (!memory.includes(used)) freeMemory(used);
+      }
+      post({ call: request.call, results }, memory);
     });
   };
 }

@@ -4,7 +4,7 @@ import {
   unsizedPart,
 } from "../../arrays/mod.ts";
 import { isDamage, UnfinishedWriteError } from "../../errors/mod.ts";
-import { mapConcurrently } from "../../runtime/mod.ts";
+import { freeMemory, mapConcurrently } from "../../runtime/mod.ts";
 import {
   encodeShard,
   encodeShardIndex,
@@ -15,9 +15,6 @@ import type { Threads } from "../../threads/mod.ts";
 import { isThreaded } from "./recode_way.ts";
 import type { Copied, CopySettings } from "../stored_chunks.ts";
 import type { RecodedArray } from "./recode_array.ts";
-
-/** The length of inner chunks from which their memory is freed at once. */
-const LEAST_TO_FREE = 128 * 1024;
 
 /** What happens to the chunks that are made. */
 export interface RecodeSink extends CopySettings {
@@ -197,17 +194,10 @@ export class TargetChunks {
     return shard;
   }
 
-  /** Frees the memory of inner chunks that threads have encoded, which would wait for the collection of garbage. Node 20 cannot. */
+  /** Frees the memory of inner chunks that threads have encoded. */
   #free(chunks: (Uint8Array | undefined)[]): void {
-    for (
-      const chunk of isThreaded(this.#array.way, this.#threads) ? chunks : []
-    ) {
-      // Small chunks may lie in a pool of the runtime, and need no care.
-      if (chunk === undefined || chunk.length < LEAST_TO_FREE) continue;
-      const { buffer } = chunk as {
-        buffer: { transfer?(length: number): unknown };
-      };
-      buffer.transfer?.(0);
+    if (isThreaded(this.#array.way, this.#threads)) {
+      for (const chunk of chunks) if (chunk) freeMemory(chunk.buffer);
     }
     chunks.length = 0;
   }
