@@ -91,11 +91,9 @@ export async function inspect(
   options: InspectOptions = {},
 ): Promise<Inspection> {
   const place = placeOf({ store, path });
-  const { signal } = options;
-  const storeOptions: StoreOptions = signal ? { signal } : {};
-  const unfinished = await findInPlace(place, storeOptions);
+  const unfinished = await findInPlace(place, options);
   try {
-    const nodes = await inspectNodes(place, options, storeOptions);
+    const nodes = await inspectNodes(place, options);
     return {
       nodes,
       ...unfinished && { unfinished: inPlaceCommand(unfinished) },
@@ -309,7 +307,6 @@ export interface InvalidNode {
 async function inspectNodes(
   place: Place,
   options: InspectOptions,
-  storeOptions: StoreOptions,
 ): Promise<Inspection["nodes"]> {
   const { store } = place;
   const { count = true } = options;
@@ -318,7 +315,7 @@ async function inspectNodes(
     if (path === "") throw error;
     invalid.set(path, error.message);
   };
-  const found = await readNodes(place, storeOptions, {
+  const found = await readNodes(place, options, {
     onInvalid,
     choose: nodeChooser(options, () => {}),
   });
@@ -340,7 +337,7 @@ async function inspectNodes(
     await listHierarchy(place, found, keys, {
       chunk: (path, coordinates) => arrays.get(path)!.stored.push(coordinates),
       file() {},
-    }, storeOptions);
+    }, options);
   }
   const nodes: Inspection["nodes"][number][] = [];
   for (const { path, document, v2Documents } of found) {
@@ -400,11 +397,11 @@ async function describeArray(
   node: Pick<InspectedArray, "kind" | "path" | "zarrFormat">,
   array: OpenArray,
   isCounted: boolean,
-  { chunk, sizes, signal }: InspectOptions,
+  options: InspectOptions,
 ): Promise<InspectedArray> {
   const { chunks, stored } = array;
   const { metadata, gridShape, chunkShape, innerChunkShape } = chunks;
-  const options: StoreOptions = signal ? { signal } : {};
+  const { chunk, sizes } = options;
   const shown = chunk === null ? undefined : chunk ?? stored.first ??
     (gridShape.includes(0) ? undefined : gridShape.map(() => 0));
   let damage: string | undefined;

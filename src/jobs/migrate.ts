@@ -94,15 +94,14 @@ export async function migrate(
   checkOptions(options, OPTIONS, "migrate");
   const { dryRun = false, removeV2 = false, signal } = options;
   const at = placeOf(place);
-  const storeOptions: StoreOptions = signal ? { signal } : {};
   if (!dryRun) assertWritable(at.store, documentKey(at, ""));
-  const { nodes, leftOut } = await planMigration(at, options, storeOptions);
+  const { nodes, leftOut } = await planMigration(at, options);
   // The documents of inner nodes come first.
   const written = nodes.filter(({ isWritten }) => isWritten).reverse();
-  const removed = removeV2 ? await v2DocumentsOf(at, nodes, storeOptions) : [];
+  const removed = removeV2 ? await v2DocumentsOf(at, nodes, options) : [];
   if (!dryRun) {
     for (const { path, bytes } of written) {
-      await write(at.store, documentKey(at, path), bytes, storeOptions);
+      await write(at.store, documentKey(at, path), bytes, options);
     }
     // The .zarray or .zgroup of the outermost node is removed last, so that a run can be continued.
     const isLast = (key: StoreKey) =>
@@ -113,7 +112,7 @@ export async function migrate(
       await remove(at.store, key, { signal });
     }, signal);
     for (const key of removed.filter(isLast)) {
-      await remove(at.store, key, storeOptions);
+      await remove(at.store, key, options);
     }
   }
   const pathsOf = (kind: MigratedNode["kind"]) =>
@@ -232,9 +231,9 @@ interface MigratedNode {
  */
 async function planMigration(
   place: Place,
-  { overwrite = false, keepGoing = false, fillValueAttribute }: MigrateOptions,
-  options: StoreOptions,
+  options: MigrateOptions,
 ): Promise<{ nodes: MigratedNode[]; leftOut: LeftOutNode[] }> {
+  const { overwrite = false, keepGoing = false, fillValueAttribute } = options;
   const { store } = place;
   const nodes: MigratedNode[] = [];
   const refused: { path: string; error: MetadataError }[] = [];
@@ -339,12 +338,11 @@ function refusal(
   const count = refused.length;
   const reasons = refused.slice(0, MOST_NAMED)
     .map(({ error }) => error.message).join("; ");
+  const which = count === 1
+    ? ""
+    : `${count} nodes cannot be migrated, among them: `;
   return new MetadataError(
-    count === 1
-      ? `${reasons}; the option "keepGoing" leaves it as it is`
-      : `${count} nodes cannot be migrated${
-        count > MOST_NAMED ? ", among them" : ""
-      }: ${reasons}; the option "keepGoing" leaves them as they are`,
+    `${which}${reasons}; the option "keepGoing" leaves such nodes as they are`,
     "",
     { cause: refused[0]!.error },
   );

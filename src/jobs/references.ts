@@ -142,7 +142,7 @@ async function* documentOf(
   place: Place,
   options: ReferencesOptions,
 ): AsyncGenerator<string> {
-  const nodes = await readNodes(place, readOptions(options), {
+  const nodes = await readNodes(place, options, {
     choose: nodeChooser(options, () => {}),
   });
   // Nothing is written of a group of which an array has no references.
@@ -173,10 +173,6 @@ async function* documentOf(
     }
   }
   yield "\n}}\n";
-}
-
-function readOptions({ signal }: ReferencesOptions): StoreOptions {
-  return signal ? { signal } : {};
 }
 
 /** A URL with the place of the bytes, or the bytes in Base64. */
@@ -252,7 +248,7 @@ class ReferredArray {
 
   /** The references of all chunks, some at a time. */
   async *references(): AsyncGenerator<ChunkReference[]> {
-    const options = readOptions(this.#options);
+    const options = this.#options;
     const stored = typeof this.#place.store.list === "function"
       ? this.#chunks.list(options)
       : chunksOfGrid(this.#chunks.gridShape);
@@ -270,7 +266,7 @@ class ReferredArray {
   async #referencesOf(
     coordinates: readonly number[],
   ): Promise<ChunkReference[]> {
-    const options = readOptions(this.#options);
+    const options = this.#options;
     const size = await this.#chunks.size(coordinates, options);
     if (size === undefined) return [];
     const { parts, chunk } = this.#array;
@@ -306,7 +302,7 @@ class ReferredArray {
     const known = parts.reduce((sum, part) => sum + (part.size ?? 0), 0);
     const isOneUnsized =
       parts.filter((part) => part.size === undefined).length === 1;
-    const options = readOptions(this.#options);
+    const options = this.#options;
     return await Promise.all(parts.map(async (part) => {
       const partKey: StoreKey = `${key}${part.keySuffix}`;
       const length = part.size ??
@@ -340,7 +336,7 @@ class ReferredArray {
     const bytes = await this.#chunks.getRange(
       coordinates,
       { offset, length },
-      readOptions(this.#options),
+      this.#options,
     );
     return `base64:${encodeBase64(bytes ?? new Uint8Array())}`;
   }

@@ -92,13 +92,11 @@ export async function repair(
 ): Promise<Repair> {
   checkOptions(options, OPTIONS, "repair");
   const place = placeOf({ store, path });
-  const { dryRun = false, signal, deep, codecs, threads } = options;
-  const { concurrency, onProgress } = options;
+  const { dryRun = false, onRepaired, onUnrepaired, ...verified } = options;
   if (!dryRun) assertWritable(store, documentKey(place, ""));
-  const storeOptions: StoreOptions = signal ? { signal } : {};
   // Fails before anything is changed if there is no node.
-  const nodes = await readNodes(place, storeOptions, { onInvalid() {} });
-  const recovery = await finishWrites(place, nodes, dryRun, storeOptions);
+  const nodes = await readNodes(place, options, { onInvalid() {} });
+  const recovery = await finishWrites(place, nodes, options);
   const repaired: Finding[] = [];
   const unrepaired: Unrepaired[] = [];
   let isSound: boolean | null = true;
@@ -107,7 +105,7 @@ export async function repair(
     if (finding.severity === "error") isSound = false;
     else if (finding.rule === "chunk-undecoded") isSound &&= null;
     if (unrepaired.length < MOST_FINDINGS) unrepaired.push(left);
-    options.onUnrepaired?.(left);
+    onUnrepaired?.(left);
   };
   const willBeWhole = new Set<string>([
     ...recovery.written,
@@ -115,12 +113,7 @@ export async function repair(
   ]);
   const invalid = new Set<string>();
   await verify(store, path, {
-    ...storeOptions,
-    deep,
-    codecs,
-    threads,
-    concurrency,
-    onProgress,
+    ...verified,
     onFinding(finding) {
       const { rule, key } = finding;
       if (rule === "metadata-invalid") invalid.add(key);
@@ -131,12 +124,12 @@ export async function repair(
       if (!isRecovered) leave(finding);
     },
   });
-  const stale = repairConsolidated(place, invalid, dryRun, storeOptions);
+  const stale = repairConsolidated(place, invalid, options);
   for await (const { finding, isRepaired } of stale) {
     if (!isRepaired) leave(finding);
     else {
       if (repaired.length < MOST_FINDINGS) repaired.push(finding);
-      options.onRepaired?.(finding);
+      onRepaired?.(finding);
     }
   }
   return { recovery, repaired, unrepaired, isSound };
@@ -244,12 +237,12 @@ const NOTHING: Recovery = {
 async function finishWrites(
   place: Place,
   nodes: readonly Node[],
-  dryRun: boolean,
-  options: StoreOptions,
+  { dryRun = false, signal }: RepairOptions,
 ): Promise<Recovery> {
   if (!canRecover(place.store)) return NOTHING;
   const arrays = arrayKeysOf(place, nodes);
   // The verification finds journals that cannot be read. All others are carried out.
+  const options = signal ? { signal } : {};
   const journals = await unreadableJournals(place, arrays, options);
   try {
     return await recoverPlace(place, arrays, { dryRun, ...options });
@@ -276,8 +269,7 @@ function arrayKeysOf(place: Place, nodes: readonly Node[]): ArrayKeys[] {
 async function* repairConsolidated(
   place: Place,
   invalid: ReadonlySet<string>,
-  dryRun: boolean,
-  options: StoreOptions,
+  options: RepairOptions,
 ): AsyncGenerator<{ finding: Finding; isRepaired: boolean }> {
   const read = await readNodes(place, options, { onInvalid() {} });
   // Numbers keep their digits, also those that JavaScript would format otherwise.
@@ -289,7 +281,7 @@ async function* repairConsolidated(
     const { group, nodes: stale, fresh } of staleGroups(place, nodes, invalid)
   ) {
     const isV2 = group.v2Documents.length > 0;
-    if (!isV2 && !dryRun && fresh !== group.document) {
+    if (!isV2 && !options.dryRun && fresh !== group.document) {
       const bytes = changeZarrJson(group.bytes, () => fresh);
       await write(place.store, documentKey(place, group.path), bytes, options);
     }

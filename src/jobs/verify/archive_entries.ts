@@ -20,8 +20,7 @@ export async function verifyArchive(
 ): Promise<void> {
   const { signal, share, deep = false, keepGoing = false, concurrency = 4 } =
     options;
-  const storeOptions = signal ? { signal } : {};
-  const found = await archive.describe(storeOptions);
+  const found = await archive.describe(options);
   const { key, deflated, unreadable, unnamed, replaced, problems } = found;
   const name = `Archive ${describe(key)}`;
   const add = (rule: Rule, text: string) =>
@@ -53,7 +52,7 @@ export async function verifyArchive(
     "deflated, of which a part is read from the start on: zip -0 packs entries as they are",
   );
   const wrong = wrongEntries(archive, {
-    ...storeOptions,
+    ...signal && { signal },
     isSelected: (name) => share === undefined || isInShare(share, `/${name}`),
     withBytes: false,
   });
@@ -62,7 +61,7 @@ export async function verifyArchive(
   }
   if (!deep) return;
   await runConcurrently(
-    archive.list("/", storeOptions),
+    archive.list("/", options),
     concurrency,
     async (key, signal) => {
       if (share !== undefined && !isInShare(share, key)) return;

@@ -267,7 +267,6 @@ async function verifyNodes(
 ): Promise<
   { arrays: readonly OpenedArray[]; otherValues: number | undefined }
 > {
-  const { signal, keepGoing = false } = options;
   const invalid: { rule: Rule; key: StoreKey; message: string }[] = [];
   const add = (rule: Rule) => (path: string, error: unknown) => {
     const key = documentKey(place, path);
@@ -277,10 +276,10 @@ async function verifyNodes(
   let selected = ALL_NODES;
   const nodes = await readNodes(
     place,
-    signal ? { signal } : {},
+    options,
     {
       onInvalid: addInvalid,
-      onUnreadable: keepGoing ? add("unreadable") : undefined,
+      onUnreadable: options.keepGoing ? add("unreadable") : undefined,
       choose: nodeChooser(options, (chosen) => selected = chosen),
     },
   );
@@ -294,9 +293,8 @@ async function verifyNodes(
   }
   const arrays = openArrays(place, nodes, addInvalid);
   const broken: BrokenDocuments = new Map();
-  const storeOptions: StoreOptions = signal ? { signal } : {};
   for (const { key } of invalid) {
-    broken.set(key, await brokenKey(place, key, storeOptions));
+    broken.set(key, await brokenKey(place, key, options));
   }
   const otherValues = typeof place.store.list === "function"
     ? await listAll(place, nodes, arrays, broken, selected, findings, options)
@@ -481,8 +479,9 @@ async function listAll(
   broken: BrokenDocuments,
   selected: SelectedNodes,
   findings: Findings,
-  { share, signal }: VerifyOptions,
+  options: VerifyOptions,
 ): Promise<number> {
+  const { share } = options;
   const byPath = new Map(arrays.map((array) => [array.path, array]));
   const keys = new Map(arrays.map(({ path, keys }) => [path, keys]));
   const valid = new Set(nodes.map(({ path }) => path));
@@ -507,7 +506,7 @@ async function listAll(
       if (!documents.has(key)) leftovers.file(key, path);
     },
     isIgnored: keysLeftOut(place, valid, selected),
-  }, signal ? { signal } : {});
+  }, options);
   leftovers.finish();
   return count;
 }
