@@ -338,11 +338,11 @@ function refusal(
   const count = refused.length;
   const reasons = refused.slice(0, MOST_NAMED)
     .map(({ error }) => error.message).join("; ");
-  const which = count === 1
-    ? ""
-    : `${count} nodes cannot be migrated, among them: `;
+  const among = count > MOST_NAMED ? ", among them" : "";
   return new MetadataError(
-    `${which}${reasons}; the option "keepGoing" leaves such nodes as they are`,
+    count === 1
+      ? `${reasons}; the option "keepGoing" leaves it as it is`
+      : `${count} nodes cannot be migrated${among}: ${reasons}; the option "keepGoing" leaves them as they are`,
     "",
     { cause: refused[0]!.error },
   );

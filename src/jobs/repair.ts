@@ -36,8 +36,8 @@ import { staleGroups } from "./verify/consolidated_metadata.ts";
 import { type Finding, MOST_FINDINGS, type Rule } from "./verify/findings.ts";
 import {
   canRecover,
+  journalProblems,
   recoverPlace,
-  unreadableJournals,
   verify,
 } from "./verify/verify.ts";
 
@@ -233,21 +233,18 @@ const NOTHING: Recovery = {
   temporary: { files: 0, bytes: 0 },
 };
 
-/** Finishes interrupted writes, in stores that can. */
+/** Finishes interrupted writes, in stores that can. The verification finds journals that cannot be read. */
 async function finishWrites(
   place: Place,
   nodes: readonly Node[],
   { dryRun = false, signal }: RepairOptions,
 ): Promise<Recovery> {
   if (!canRecover(place.store)) return NOTHING;
-  const arrays = arrayKeysOf(place, nodes);
-  // The verification finds journals that cannot be read. All others are carried out.
-  const options = signal ? { signal } : {};
-  const journals = await unreadableJournals(place, arrays, options);
+  const options = { dryRun, ...signal && { signal } };
   try {
-    return await recoverPlace(place, arrays, { dryRun, ...options });
+    return await recoverPlace(place, arrayKeysOf(place, nodes), options);
   } catch (error) {
-    if (journals.length === 0) throw error;
+    if (!journalProblems(error)) throw error;
     return NOTHING;
   }
 }

@@ -132,19 +132,19 @@ export const LAYOUT_OPTIONS: OptionRules<LayoutOptions> = {
 
 /** Throws if two options say how chunks are stored. */
 export function assertLayout(options: LayoutOptions): void {
-  const { metadata, plain, ...others } = options;
   if (typeof options.recode === "object") assertRecoding(options.recode);
-  const given = [
+  const { metadata, plain } = options;
+  const parts = (["keyEncoding", "suffix", "parts"] as const)
+    .filter((name) => options[name] !== undefined);
+  const [one, other] = [
     ...metadata === undefined ? [] : ["metadata"],
     ...plain ? ["plain"] : [],
+    ...metadata !== undefined || plain ? parts : [],
   ];
-  for (const name of ["keyEncoding", "suffix", "parts"] as const) {
-    if (others[name] !== undefined) given.push(name);
-  }
-  if (given.length < 2 || !(metadata !== undefined || plain)) return;
+  if (other === undefined) return;
   throw new RangeError(
-    `Options ${describe(given[0])} and ${
-      describe(given[1])
+    `Options ${describe(one)} and ${
+      describe(other)
     } both say how chunks are stored; expected one of them`,
   );
 }
@@ -166,36 +166,28 @@ export function changeLayout(
   path: string,
   options: LayoutOptions,
 ): ParsedArray {
-  if (options.where?.(array.metadata, path) === false) return array;
+  const { metadata } = array;
+  const { recode } = options;
+  if (options.where?.(metadata, path) === false) return array;
   try {
-    return changedLayout(array, path, options);
+    const recoding = typeof recode === "function"
+      ? recode(metadata, path)
+      : recode;
+    const recoded = recoding ? recodedMetadata(array, recoding) : metadata;
+    const changedMembers = changedMetadata(recoded, path, options);
+    if (isSameJson(changedMembers, metadata)) return array;
+    const changed = parseArray(changedMembers);
+    assertSameChunks(changed.metadata, recoded);
+    assertStorable(changed);
+    chunkSizes(changed.parts); // Throws if more than one part has no size.
+    return changed;
   } catch (error) {
     if (!(error instanceof MetadataError)) throw error;
-    const array = `Cannot give array ${describe(`/${path}`)} this layout`;
+    const what = `Cannot give array ${describe(`/${path}`)} this layout`;
     // The place of the problem says something only about metadata that the caller has written.
     const at = options.metadata === undefined ? "" : error.path;
-    throw new LayoutError(`${array}: ${error.problem}`, at, { cause: error });
+    throw new LayoutError(`${what}: ${error.problem}`, at, { cause: error });
   }
-}
-
-function changedLayout(
-  array: ParsedArray,
-  path: string,
-  options: LayoutOptions,
-): ParsedArray {
-  const { recode } = options;
-  const { metadata } = array;
-  const recoding = typeof recode === "function"
-    ? recode(metadata, path)
-    : recode;
-  const recoded = recoding ? recodedMetadata(array, recoding) : metadata;
-  const changedMembers = changedMetadata(recoded, path, options);
-  if (isSameJson(changedMembers, metadata)) return array;
-  const changed = parseArray(changedMembers);
-  assertSameChunks(changed.metadata, recoded);
-  assertStorable(changed);
-  chunkSizes(changed.parts); // Throws if more than one part has no size.
-  return changed;
 }
 
 function changedMetadata(

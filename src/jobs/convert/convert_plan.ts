@@ -248,19 +248,17 @@ function misfitError(
 ): Error {
   const [{ error }] = misfits as [Misfit];
   if (count === 1) return error;
-  const which = misfits.length === count
-    ? "any of the"
-    : `${misfits.length} of`;
+  const areAll = misfits.length === count;
   const one = error instanceof LayoutError ? error.problem : error.message;
   const problem = misfits.length === 1
     ? one
-    : `Cannot give ${which} ${count} arrays this layout: ${namesOf(misfits)}: ${
-      reasonOf(error)
-    }`;
-  const advice = `; the option "keepGoing" ${
-    isInPlace ? "leaves" : "copies"
-  } such arrays as they are`;
-  const text = misfits.length === count ? problem : problem + advice;
+    : `Cannot give ${
+      areAll ? "any of the" : `${misfits.length} of`
+    } ${count} arrays this layout: ${namesOf(misfits)}: ${reasonOf(error)}`;
+  const done = isInPlace ? "leaves" : "copies";
+  const text = areAll
+    ? problem
+    : `${problem}; the option "keepGoing" ${done} such arrays as they are`;
   return error instanceof LayoutError
     ? new LayoutError(text, error.path, { cause: error })
     : new RangeError(text, { cause: error });

@@ -31,12 +31,9 @@ export interface MadeChunk {
   readonly coordinates: readonly number[];
   /** The inner chunks by their places in the index, or one chunk. */
   readonly chunks: (Uint8Array | undefined)[];
-  /** Whether inner chunks are stored as soon as they are made. */
-  readonly isStreamed: boolean;
   stream: ShardStream | undefined;
   /** The number of chunks that are still to be made. */
   left: number;
-  hasChunks: boolean;
 }
 
 /** Assembles the stored chunks of the target, and stores those that are complete. */
@@ -46,8 +43,10 @@ export class TargetChunks {
   readonly #array: RecodedArray;
   readonly #threads: Threads | undefined;
   readonly #sink: RecodeSink;
+  /** Whether inner chunks are stored as soon as they are made, since the shards of one group take too much memory. */
+  readonly #isStreamed: boolean;
   /** Shards that are being stored. */
-  readonly #streamed = new Set<MadeChunk>();
+  readonly #streams = new Set<ShardStream>();
   readonly #headSize: number;
 
   constructor(
@@ -59,10 +58,11 @@ export class TargetChunks {
     this.#threads = threads;
     this.#sink = sink;
     const { chunk: { shard }, parts } = parsedArrayOf(array.pair.target);
-    this.layout = shard?.before.length === 0 ? shard.layout : undefined;
-    this.#headSize = this.layout === undefined
-      ? 0
-      : unsizedPart(parts)?.offset ?? 0;
+    this.layout = shard?.layout;
+    this.#isStreamed = shard !== undefined &&
+      array.pair.containerOf === undefined &&
+      array.plan.groupBytes > array.memory / 4;
+    this.#headSize = shard ? unsizedPart(parts)?.offset ?? 0 : 0;
   }
 
   get #setOptions(): SetChunkOptions {
@@ -87,26 +87,19 @@ export class TargetChunks {
   }
 
   #chunkAt(coordinates: readonly number[]): MadeChunk {
-    const { memory, pair, plan, shapes } = this.#array;
-    const { layout } = this;
+    const { shapes } = this.#array;
     const left = coordinates.reduce((count, c, i) => {
       const stored = shapes.objectShape[i]!;
       const length = Math.min(stored, shapes.shape[i]! - c * stored);
       return count * Math.ceil(length / shapes.chunkShape[i]!);
     }, 1);
-    // Shards of one group may take too much memory to be assembled there.
-    const isStreamed = layout !== undefined &&
-      pair.containerOf === undefined && plan.groupBytes > memory / 4;
-    const count = isStreamed || layout === undefined
-      ? 1
-      : layout.chunksPerShard.reduce((product, n) => product * n, 1);
+    const { chunksPerShard = [] } = this.#isStreamed ? {} : this.layout ?? {};
+    const count = chunksPerShard.reduce((product, n) => product * n, 1);
     return {
       coordinates,
       chunks: new Array<Uint8Array | undefined>(count).fill(undefined),
-      isStreamed,
       stream: undefined,
       left,
-      hasChunks: false,
     };
   }
 
@@ -136,8 +129,7 @@ export class TargetChunks {
     place: number,
     bytes: Uint8Array,
   ): Promise<void> {
-    made.hasChunks = true;
-    if (!made.isStreamed) {
+    if (!this.#isStreamed) {
       made.chunks[place] = bytes;
       return;
     }
@@ -148,7 +140,7 @@ export class TargetChunks {
         this.#headSize,
         (stream) => target.set(made.coordinates, stream, this.#setOptions),
       );
-      this.#streamed.add(made);
+      this.#streams.add(made.stream);
     }
     await made.stream.add(place, bytes);
   }
@@ -157,8 +149,8 @@ export class TargetChunks {
   async finish(made: MadeChunk, signal: AbortSignal): Promise<void> {
     const { target } = this.#array.pair;
     const { replaces } = this.#sink;
-    const { coordinates, stream } = made;
-    if (!made.hasChunks) {
+    const { coordinates, chunks, stream } = made;
+    if (!stream && chunks.every((chunk) => chunk === undefined)) {
       // The source may have had elements when an earlier run made the chunk.
       if (replaces && await this.#isStored(coordinates, signal)) {
         await target.delete(coordinates, { signal });
@@ -167,7 +159,7 @@ export class TargetChunks {
     }
     if (stream !== undefined) {
       await stream.finish();
-      this.#streamed.delete(made);
+      this.#streams.delete(stream);
       return this.#sink.done({ outcome: "copied", bytes: stream.length });
     }
     const bytes = this.#encode(made);
@@ -204,7 +196,7 @@ export class TargetChunks {
 
   /** Gives up shards that are only stored in part. */
   async abort(reason: unknown): Promise<void> {
-    for (const { stream } of this.#streamed) await stream?.abort(reason);
+    for (const stream of this.#streams) await stream.abort(reason);
   }
 }
 

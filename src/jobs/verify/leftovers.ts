@@ -111,11 +111,8 @@ export class Leftovers {
       );
     }
     for (const [, { count, first, reason }] of this.#unexplained) {
-      const more = count === 1
-        ? "is"
-        : count === 2
-        ? "and 1 more value are"
-        : `and ${count - 1} more values are`;
+      const values = count === 2 ? "value" : "values";
+      const more = count === 1 ? "is" : `and ${count - 1} more ${values} are`;
       this.#add(finding(
         "values-unexplained",
         first,

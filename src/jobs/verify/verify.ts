@@ -56,9 +56,9 @@ import {
 } from "./findings.ts";
 import { Leftovers } from "./leftovers.ts";
 import {
+  ChunkVerification,
   type VerifiedArray,
   type VerifiedChunk,
-  verifyChunk,
 } from "./verify_chunk.ts";
 
 /**
@@ -160,14 +160,18 @@ export async function verify(
   const findings = new Findings(options);
   if (store instanceof ZipStore) await verifyArchive(store, findings, options);
   const { arrays, otherValues } = await verifyNodes(place, findings, options);
-  if (share === undefined || share.index === 0) {
+  if (canRecover(store) && (share === undefined || share.index === 0)) {
     const { signal } = options;
-    const journals = await unreadableJournals(
-      place,
-      arrays.map(({ keys }) => keys),
-      signal ? { signal } : {},
+    const keys = arrays.map(({ keys }) => keys);
+    const dry = { dryRun: true, ...signal && { signal } };
+    const problems = await recoverPlace(place, keys, dry).then(
+      () => [],
+      (e) => {
+        signal?.throwIfAborted();
+        return journalProblems(e) ?? Promise.reject(e);
+      },
     );
-    for (const message of journals) {
+    for (const message of problems) {
       const key = documentKey(place, "");
       findings.add(finding("journal-unreadable", key, message));
     }
@@ -194,26 +198,12 @@ export async function verify(
   };
 }
 
-/**
- * The messages about journals at a place that cannot be read, or that name other objects than
- * those of their chunks; none in stores without journals.
- */
-export async function unreadableJournals(
-  place: Place,
-  arrays: readonly ArrayKeys[],
-  options: StoreOptions,
-): Promise<string[]> {
-  if (!canRecover(place.store)) return [];
-  try {
-    await recoverPlace(place, arrays, { dryRun: true, ...options });
-    return [];
-  } catch (error) {
-    options.signal?.throwIfAborted();
-    const errors = error instanceof AggregateError ? error.errors : [error];
-    const messages = errors.map(messageOf);
-    if (messages.every((text) => text.includes("journal"))) return messages;
-    throw error;
-  }
+/** The messages of an error of {@linkcode recoverPlace} if all are about journals that cannot be read, or that name other objects than those of their chunks. */
+export function journalProblems(error: unknown): string[] | undefined {
+  const errors = error instanceof AggregateError ? error.errors : [error];
+  const messages = errors.map(messageOf);
+  const areAll = messages.every((text) => text.includes("journal"));
+  return areAll ? messages : undefined;
 }
 
 /** Whether writes of killed programs are finished by `recover` in a store. */
@@ -351,7 +341,8 @@ async function verifyChunks(
     itemsOf(arrays, share),
     options.concurrency ?? 4,
     async ({ array, coordinates }, signal) => {
-      const verified = verifyChunk(array, coordinates, decoding, signal)
+      const chunk = new ChunkVerification(array, coordinates, decoding, signal);
+      const verified = chunk.run()
         .catch((error): VerifiedChunk => {
           const isFatal = !keepGoing || signal.aborted ||
             error === decoding?.failure;

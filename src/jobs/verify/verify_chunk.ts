@@ -52,29 +52,12 @@ export interface VerifiedArray {
   readonly isAdopted: boolean;
 }
 
-/** The result of {@linkcode verifyChunk}. */
+/** The result of {@linkcode ChunkVerification.run}. */
 export interface VerifiedChunk {
   readonly isPresent: boolean;
   readonly findings: readonly Finding[];
   /** The number of chunks and inner chunks that were not decoded, by what could not be decoded. */
   readonly undecoded: ReadonlyMap<string, number>;
-}
-
-/**
- * Verifies a chunk: its parts, its length, its checksum, and the index of a shard.
- *
- * @param decoding What decodes chunks and inner chunks; `undefined` if they are not decoded.
- */
-export async function verifyChunk(
-  array: VerifiedArray,
-  coordinates: readonly number[],
-  decoding: ChunkDecoding | undefined,
-  signal: AbortSignal,
-): Promise<VerifiedChunk> {
-  const chunk = new ChunkVerification(array, coordinates, decoding, signal);
-  const isPresent = await chunk.run();
-  const { findings, undecoded } = chunk;
-  return { isPresent, findings, undecoded };
 }
 
 /** A writer that discards all bytes. */
@@ -92,8 +75,9 @@ interface Piece extends ChunkBytes {
   readonly first: readonly number[];
 }
 
-class ChunkVerification {
-  readonly undecoded = new Map<string, number>();
+/** The verification of a chunk: its parts, its length, its checksum, and the index of a shard. */
+export class ChunkVerification {
+  readonly #undecoded = new Map<string, number>();
   readonly #array: VerifiedArray;
   readonly #coordinates: readonly number[];
   readonly #decoding: ChunkDecoding | undefined;
@@ -105,6 +89,7 @@ class ChunkVerification {
     readonly finding: Finding;
   }[] = [];
 
+  /** @param decoding What decodes chunks and inner chunks; `undefined` if they are not decoded. */
   constructor(
     array: VerifiedArray,
     coordinates: readonly number[],
@@ -122,18 +107,21 @@ class ChunkVerification {
     return this.#decoding !== undefined;
   }
 
-  /** The findings in the order of inner chunks, those about the whole chunk first. */
-  get findings(): Finding[] {
-    return this.#found.sort((a, b) => comparePaths(a.path, b.path))
-      .map(({ finding }) => finding);
-  }
-
   /** Reads a range of the stored chunk. */
   readonly #read: ReadShardRange = (range) =>
     this.#array.chunks.getRange(this.#coordinates, range, this.#options);
 
+  /** Verifies the chunk. The findings are in the order of inner chunks, those about the whole chunk first. */
+  async run(): Promise<VerifiedChunk> {
+    const isPresent = await this.#verify();
+    const findings = this.#found
+      .sort((a, b) => comparePaths(a.path, b.path))
+      .map(({ finding }) => finding);
+    return { isPresent, findings, undecoded: this.#undecoded };
+  }
+
   /** Returns whether the chunk is present. */
-  async run(): Promise<boolean> {
+  async #verify(): Promise<boolean> {
     const { store, chunks, isAdopted } = this.#array;
     if (!isAdopted) return await this.#verifyValue();
     let hasRecord: boolean | undefined;
@@ -262,7 +250,8 @@ class ChunkVerification {
       async () => {
         const unknown = await decoding.decode(chunk, this.#options.signal);
         if (unknown === undefined) return;
-        this.undecoded.set(unknown, 1 + (this.undecoded.get(unknown) ?? 0));
+        const count = this.#undecoded.get(unknown) ?? 0;
+        this.#undecoded.set(unknown, count + 1);
       },
       rule,
       path,
