@@ -22,7 +22,6 @@ import {
 import type { Part } from "../splitter/mod.ts";
 import {
   describeStore,
-  readSize,
   type Store,
   type StoreKey,
   type StoreOptions,
@@ -33,6 +32,7 @@ import {
   endsWithChecksum,
   type ShardLevel,
 } from "./chunk_checks.ts";
+import { partsOfChunk } from "./stored_chunks.ts";
 import {
   findInPlace,
   inPlaceCommand,
@@ -487,19 +487,11 @@ async function describeChunk(
   if (size === undefined) {
     return { coordinates, key, size, parts: [], index: undefined };
   }
-  let offset = 0;
-  const places: InspectedChunk["parts"][number][] = [];
-  for (const { keySuffix } of array.parts) {
-    const partKey: StoreKey = `${key}${keySuffix}`;
-    const length = await readSize(store, partKey, options) ?? 0;
-    places.push({ key: partKey, offset, length });
-    offset += length;
-  }
   return {
     coordinates,
     key,
     size,
-    parts: places,
+    parts: await partsOfChunk(store, key, array.parts, size, options),
     index: shards && await describeIndex(
       chunks,
       coordinates,

@@ -27,11 +27,11 @@ import { encodeBase64 } from "../runtime/mod.ts";
 import { type ChunkBytes, innerChunksOf, readIndex } from "../shards/mod.ts";
 import {
   describeStore,
-  readSize,
   type Store,
   type StoreKey,
   type StoreOptions,
 } from "../stores/mod.ts";
+import { partsOfChunk, type StoredPart } from "./stored_chunks.ts";
 import {
   documentKey,
   GLOBS,
@@ -274,11 +274,13 @@ class ReferredArray {
     if (chunk.shard && isAdopted(parts, chunk.shard.layout)) {
       await checkFileRecord({ store: this.#place.store, key }, options);
     }
-    const stored: StoredChunk = {
-      coordinates,
+    const objects = await partsOfChunk(
+      this.#place.store,
       key,
-      objects: await this.#objectsOf(key, size),
-    };
+      parts,
+      size,
+      options,
+    );
     const value: ChunkBytes = {
       size,
       read: (range) => this.#chunks.getRange(coordinates, range, options),
@@ -290,46 +292,29 @@ class ReferredArray {
       if (start.some((at, i) => at >= this.#array.shape[i]!)) continue;
       found.push([
         start.map((at, i) => at / this.#innerShape[i]!),
-        await this.#referenceTo(stored, inner),
+        await this.#referenceTo(coordinates, objects, inner),
       ]);
     }
     return found;
   }
 
-  /** The objects that a chunk is stored in, with their lengths. */
-  async #objectsOf(key: StoreKey, size: number): Promise<StoredObject[]> {
-    const { parts } = this.#array;
-    const known = parts.reduce((sum, part) => sum + (part.size ?? 0), 0);
-    const isOneUnsized =
-      parts.filter((part) => part.size === undefined).length === 1;
-    const options = this.#options;
-    return await Promise.all(parts.map(async (part) => {
-      const partKey: StoreKey = `${key}${part.keySuffix}`;
-      const length = part.size ??
-        (isOneUnsized
-          ? size - known
-          : await readSize(this.#place.store, partKey, options) ?? 0);
-      return { key: partKey, length };
-    }));
-  }
-
   async #referenceTo(
-    { coordinates, key, objects }: StoredChunk,
+    coordinates: readonly number[],
+    objects: readonly StoredPart[],
     { offset, length }: InnermostChunk,
   ): Promise<Reference> {
-    let start = 0;
-    for (const object of objects) {
-      const end = start + object.length;
-      if (length > 0 && offset >= start && offset + length <= end) {
-        return [this.#urlOf(object.key), offset - start, length];
-      }
-      start = end;
+    const object = objects.find((each) =>
+      length > 0 && offset >= each.offset &&
+      offset + length <= each.offset + each.length
+    );
+    if (object) {
+      return [this.#urlOf(object.key), offset - object.offset, length];
     }
     const { inlineLimit = 4096 } = this.#options;
     if (length > inlineLimit) {
       throw new RangeError(
         `${length} bytes at ${offset} of chunk ${
-          describe(key)
+          describe(this.#chunks.key(coordinates))
         } lie in several objects, where at most ${inlineLimit} are written into references; expected a greater inlineLimit, or an array by zarr-parts convert --plain`,
       );
     }
@@ -348,18 +333,6 @@ class ReferredArray {
       ? urlPrefix + path.split("/").map(encodeURIComponent).join("/")
       : urlPrefix + path;
   }
-}
-
-/** A chunk, and the objects it is stored in, in their order. */
-interface StoredChunk {
-  readonly coordinates: readonly number[];
-  readonly key: StoreKey;
-  readonly objects: readonly StoredObject[];
-}
-
-interface StoredObject {
-  readonly key: StoreKey;
-  readonly length: number;
 }
 
 /** An innermost chunk, and where it is in a stored chunk: its bytes, and its first element. */

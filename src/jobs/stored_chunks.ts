@@ -7,6 +7,13 @@ import {
   type Share,
 } from "../arrays/mod.ts";
 import type { ShardContainer } from "../shards/mod.ts";
+import type { Part } from "../splitter/mod.ts";
+import {
+  readSize,
+  type Store,
+  type StoreKey,
+  type StoreOptions,
+} from "../stores/mod.ts";
 
 /** An array before and after its conversion. */
 export interface ArrayPair {
@@ -20,6 +27,43 @@ export interface ArrayPair {
   readonly containerOf:
     | ((shard: readonly number[]) => ShardContainer)
     | undefined;
+}
+
+/** An object that holds a part of a chunk, and the place of its bytes in the chunk. */
+export interface StoredPart {
+  readonly key: StoreKey;
+  readonly offset: number;
+  readonly length: number;
+}
+
+/**
+ * Finds the objects of a chunk. The store is only asked for lengths that do not follow from the
+ * sizes of parts.
+ *
+ * @param key The key of the chunk.
+ * @param size The length of the chunk in bytes.
+ */
+export async function partsOfChunk(
+  store: Store,
+  key: StoreKey,
+  parts: readonly Part[],
+  size: number,
+  options: StoreOptions,
+): Promise<StoredPart[]> {
+  const unsized = parts.filter((part) => part.size === undefined);
+  const rest = parts.reduce((left, { size = 0 }) => left - size, size);
+  const found: StoredPart[] = [];
+  let offset = 0;
+  for (const part of parts) {
+    const partKey: StoreKey = `${key}${part.keySuffix}`;
+    const length = part.size ??
+      (unsized.length === 1
+        ? rest
+        : await readSize(store, partKey, options) ?? 0);
+    found.push({ key: partKey, offset, length });
+    offset += length;
+  }
+  return found;
 }
 
 /** The outcome for a value, and the number of bytes that were copied. */
@@ -75,11 +119,6 @@ export class StoredChunks implements Iterable<number[]> {
   /** Whether {@linkcode has} tells chunks apart: in grids of more than 2^53 chunks, some share a place. */
   get isExact(): boolean {
     return countOfGrid(this.gridShape) <= Number.MAX_SAFE_INTEGER;
-  }
-
-  /** The first listed chunk in C order; `undefined` if there is none. */
-  get first(): readonly number[] | undefined {
-    return this.#list.first;
   }
 
   /** Whether a chunk is or may be stored. */

@@ -51,7 +51,7 @@ import {
 import type { LeftOutNode, OtherArray } from "./convert_options.ts";
 
 /** Puts a container around a shard, given its bytes, its coordinates, and its key for messages. */
-export type ContainShard = (
+type ContainShard = (
   shard: Uint8Array,
   coordinates: readonly number[],
   key: string,

@@ -172,6 +172,6 @@ export function markerKey(root: string): StoreKey {
 }
 
 /** The bytes of a marker. */
-export function encodeMarker(marker: UnfinishedMarker): Uint8Array {
+function encodeMarker(marker: UnfinishedMarker): Uint8Array {
   return new TextEncoder().encode(`${JSON.stringify(marker, null, 2)}\n`);
 }

@@ -19,7 +19,7 @@ export interface ByteSpan {
 }
 
 /** How the files of a chunk change. */
-export interface FileChange {
+interface FileChange {
   /** The files whose bytes get another key. */
   readonly renamed: readonly { from: StoreKey; to: StoreKey }[];
   /** The files that are written, with the bytes that they hold. */

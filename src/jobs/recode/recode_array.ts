@@ -29,7 +29,7 @@ import { sourceEncodingOf } from "./recoding.ts";
 import { findWay, type Way } from "./recode_way.ts";
 
 /** The memory of a recoding, if none is given, in bytes. */
-export const DEFAULT_MEMORY = 256 * 2 ** 20;
+const DEFAULT_MEMORY = 256 * 2 ** 20;
 /** The most memory that is taken for many threads, in bytes. */
 const MOST_FOR_THREADS = 2 ** 31;
 /** The length of an element that is not known, to choose blocks by. */

@@ -32,7 +32,7 @@ import { encodingOf, sourceEncodingOf } from "./recoding.ts";
 export type Way = ElementsWay | BytesWay;
 
 /** Chunks keep their shape, and their elements, which may be of any length, are not looked at. */
-export interface BytesWay {
+interface BytesWay {
   readonly kind: "bytes";
   /** Whether chunks get other codecs from bytes to bytes; `false` if they only get other shards. */
   readonly isDecoded: boolean;

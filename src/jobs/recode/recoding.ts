@@ -76,7 +76,7 @@ export function assertRecoding(recoding: Recoding): void {
 }
 
 /** The division and the codecs of the elements of an array. */
-export interface ArrayEncoding {
+interface ArrayEncoding {
   /** The shape of the innermost chunks. */
   readonly chunkShape: readonly number[];
   /** The codecs of the innermost chunks. */
