@@ -235,18 +235,6 @@ Deno.test("convert finds the source in a target whose folder is not known", asyn
   });
 });
 
-Deno.test("convert overwrites an earlier copy with the same documents", async () => {
-  await inTempDir(async (folder) => {
-    const [source, target] = ["a", "b"].map((name) =>
-      new FileSystemStore(`${folder}/${name}`)
-    );
-    await checksummed(source!, SMALL);
-    await convert(source!, target!);
-    await convert(source!, target!, { overwrite: true });
-    assertEquals(await contentsOf(target!), await contentsOf(source!));
-  });
-});
-
 Deno.test("convert overwrites only in stores that list, and converts only to stores that delete", async () => {
   const source = new MemoryStore();
   await checksummed(source, SMALL);
