@@ -339,7 +339,6 @@ function shapeArray(
         }: set link: true to give it that key too, choose a chunkKeyEncoding for the names as they are, or show the file under the key of its chunk by mapKeys`,
       );
     }
-    if (key !== chunkKey) assertLinks(store);
     assertExtents(shard.index, layout, shard.size + indexSize, key);
     byChunk.set(chunkKey, { ...shard, chunkKey });
   }

@@ -79,7 +79,7 @@ export async function readSeries(
     );
   }
   if (isHyperstack(description) && (series ?? 0) === 0) {
-    const stack = imageJSeries(description, pages, bands, name);
+    const stack = imageJSeries(description, pages.length, bands, name);
     return { place: 0, series: stack };
   }
   if (series === undefined) return undefined;
@@ -228,28 +228,19 @@ function planesOf(
       `with the DimensionOrder ${describe(order)}, expected one such as XYZCT`,
     );
   }
-  // Planes are numbered from the dimension that changes first.
-  const [x, y, z] = axes as [PlaneAxis, PlaneAxis, PlaneAxis];
   const planes: (number | undefined)[] = new Array(total).fill(undefined);
   for (const data of blocks.length > 0 ? blocks : [{}]) {
     if (otherFile(data, uuid) !== undefined) continue;
     const ifd = numberOf(data, "IFD", 0);
-    const startOf = (axis: PlaneAxis) => {
+    // Planes are numbered from the dimension that changes first.
+    const first = axes.reduceRight((sum, axis) => {
       const start = numberOf(data, `First${axis.toUpperCase()}`, 0);
-      return axis === "c" ? Math.floor(start / bands) : start;
-    };
-    const first = startOf(x) +
-      counts[x] * (startOf(y) + counts[y] * startOf(z));
-    const isOne = "@IFD" in data;
-    const count = numberOf(data, "PlaneCount", isOne ? 1 : total);
+      return sum * counts[axis] +
+        (axis === "c" ? Math.floor(start / bands) : start);
+    }, 0);
+    const count = numberOf(data, "PlaneCount", "@IFD" in data ? 1 : total);
     for (let i = 0; i < count && first + i < total; i++) {
-      const at = first + i;
-      const place = {
-        [x]: at % counts[x],
-        [y]: Math.floor(at / counts[x]) % counts[y],
-        [z]: Math.floor(at / counts[x] / counts[y]),
-      } as Record<PlaneAxis, number>;
-      const plane = (place.t * counts.c + place.c) * counts.z + place.z;
+      const plane = placeOf(first + i, axes, counts);
       if (ifd + i < pageCount) planes[plane] ??= ifd + i;
     }
   }
@@ -261,6 +252,25 @@ function planesOf(
       channel % counts.c
     }, z ${missing % counts.z} of its OME-XML${advice}`,
   );
+}
+
+/**
+ * The place of a plane in C order of `t`, `c` and `z`.
+ *
+ * @param number The number of the plane in the order of the file.
+ * @param axes The dimensions, the one that changes first before others.
+ */
+function placeOf(
+  number: number,
+  axes: readonly PlaneAxis[],
+  counts: Readonly<Record<PlaneAxis, number>>,
+): number {
+  const at = { t: 0, c: 0, z: 0 };
+  for (const axis of axes) {
+    at[axis] = number % counts[axis];
+    number = Math.floor(number / counts[axis]);
+  }
+  return (at.t * counts.c + at.c) * counts.z + at.z;
 }
 
 /** The name of the other file that has pages of an image. */
@@ -337,7 +347,7 @@ function colorOf(color: number): string {
 /** The planes of ImageJ, which are numbered by channels, slices and frames. */
 function imageJSeries(
   description: string,
-  pages: readonly TiffPage[],
+  pageCount: number,
   bands: number,
   name: string,
 ): TiffSeries {
@@ -347,20 +357,22 @@ function imageJSeries(
     const count = Number(valueOf(key) ?? 1);
     return Number.isSafeInteger(count) && count > 0 ? count : 1;
   }) as [number, number, number];
-  if (c * z * t > pages.length) {
+  if (c * z * t > pageCount) {
     throw new RangeError(
-      `${name} has ${pages.length} pages, where ImageJ counts ${c} channels, ${z} slices and ${t} frames of ${bands} bands: choose a page by the option "page"`,
+      `${name} has ${pageCount} pages, where ImageJ counts ${c} channels, ${z} slices and ${t} frames of ${bands} bands: choose a page by the option "page"`,
     );
   }
   const spacing = Math.abs(Number(valueOf("spacing")));
   const interval = Number(valueOf("finterval"));
   const unit = imageJUnit(valueOf("unit"));
+  const counts = { t, c, z };
+  const pages: number[] = [];
+  for (let page = 0; page < t * c * z; page++) {
+    pages[placeOf(page, ["c", "z", "t"], counts)] = page;
+  }
   return {
-    counts: { t, c, z },
-    pages: Array.from({ length: t * c * z }, (_, i) => {
-      const frame = Math.floor(i / z / c);
-      return (frame * z + i % z) * c + Math.floor(i / z) % c;
-    }),
+    counts,
+    pages,
     scales: {
       ...spacing > 0 && { z: { scale: spacing, ...unit && { unit } } },
       ...interval > 0 && { t: { scale: interval, unit: "second" } },
