@@ -4,7 +4,6 @@ import * as zarr from "zarrita";
 import { createArrayChunks, FileSystemStore } from "../../mod.ts";
 import { tiffContainer } from "../../tiff.ts";
 import { registerCodecs, setSharded, withZarrParts } from "../../zarrita.ts";
-import { storeByZarrita } from "../tiff/store_by_zarrita.ts";
 import { storeTiffs } from "../tiff/store_tiffs.ts";
 import {
   caseOf,
@@ -23,11 +22,10 @@ async function stored(
   folder: string,
   path: string,
   tiffCase: TiffCase,
-  storeCase = storeTiffs,
 ): Promise<ExpectedTiff[]> {
   const store = new FileSystemStore(folder);
   const { metadata, options, name } = tiffCase;
-  const { chunks, shards } = await storeCase(store, path, tiffCase);
+  const { chunks, shards } = await storeTiffs(store, path, tiffCase);
   const found: ExpectedTiff[] = [];
   for (const [n, { shard, shape, elements }] of shards.entries()) {
     const raw = `${folder}/${path}-${n}.raw`;
@@ -73,7 +71,7 @@ testWith(
     inTempDir(async (folder) => {
       const expected: ExpectedTiff[] = [];
       for (const [i, tiffCase] of WRITTEN_CASES.entries()) {
-        const files = await stored(folder, `${i}`, tiffCase, storeByZarrita);
+        const files = await stored(folder, `${i}`, tiffCase);
         expected.push(files[0]!, files.at(-1)!); // A whole one, and a ragged one.
       }
       assert(expected.length > 300, `${expected.length} files were written`);

@@ -1,3 +1,4 @@
+import * as zarr from "zarrita";
 import {
   type ArrayChunks,
   createArrayChunks,
@@ -8,8 +9,11 @@ import {
 import { parseTiffArray } from "../../src/tiff/tiff_array.ts";
 import { compressStored } from "../../src/tiff/tiff_codecs.ts";
 import { tiffContainer } from "../../tiff.ts";
+import { registerCodecs, setSharded, withZarrParts } from "../../zarrita.ts";
 import { slowCoordinates } from "../shards/slow_shard.ts";
 import type { TiffCase } from "./tiff_cases.ts";
+
+registerCodecs(zarr);
 
 /** What a shard of an array holds. */
 export interface StoredShard {
@@ -22,42 +26,52 @@ export interface StoredShard {
 
 type Place = readonly number[];
 
-/** Stores an array in TIFF shards, with compressed tiles as `compressStored` makes them. */
+/** Stores an array in TIFF shards by `setSharded`, or without zarrita if it has complex numbers, which zarrita does not have. */
 export async function storeTiffs(
   store: Store,
   path: string,
   tiffCase: TiffCase,
 ): Promise<{ chunks: ArrayChunks; shards: StoredShard[] }> {
   const { metadata, options } = tiffCase;
+  const { kind } = parseTiffArray(metadata, options);
   const chunks = await createArrayChunks(store, path, metadata);
+  if (kind === "complex") await storeComplex(chunks, tiffCase);
+  else await storeByZarrita(store, path, tiffCase);
+  return { chunks, shards: shardsOf(tiffCase) };
+}
+
+async function storeComplex(
+  chunks: ArrayChunks,
+  tiffCase: TiffCase,
+): Promise<void> {
+  const { metadata, options } = tiffCase;
   const array = parseTiffArray(metadata, options);
-  const { shape, shardShape, tileShape, gridShape, bits } = array;
+  const { shape, shardShape, tileShape, gridShape, isLittleEndian } = array;
   const layout = parseShardLayout(metadata.codecs[0], shardShape);
   const container = tiffContainer(metadata, options);
-  const size = bits / 8;
-  const elementAt = elementsBy(metadata.data_type as string);
   const counts = layout.chunksPerShard;
+  const half = array.bits / 16;
   for (const shard of slowCoordinates(gridShape)) {
     const encoded = slowCoordinates(counts).map((inner) => {
       const chunk = inner.map((c, i) => shard[i]! * counts[i]! + c);
       const start = chunk.map((c, i) => c * tileShape[i]!);
       const isOutside = start.some((p, i) => p >= shape[i]!);
       if (isOutside || isAbsent(tiffCase, chunk)) return undefined;
-      const bytes = new Uint8Array(
-        tileShape.reduce((product, n) => product * n, size),
+      const bytes = elementsOf(
+        { ...tiffCase, hasAbsent: false },
+        start,
+        tileShape,
       );
-      slowCoordinates(tileShape).forEach((within, n) => {
-        const place = within.map((p, i) => start[i]! + p);
-        bytes.set(elementAt(place), n * size);
-      });
-      return compressStored(predict(bytes, array), array.compression);
+      for (let at = 0; !isLittleEndian && at < bytes.length; at += half) {
+        bytes.subarray(at, at + half).reverse();
+      }
+      return compressStored(bytes, array.compression);
     });
     await chunks.set(
       shard,
       encodeShard(encoded, layout, { container: container(shard) }),
     );
   }
-  return { chunks, shards: shardsOf(tiffCase) };
 }
 
 /** Whether a case leaves out an inner chunk, given by its grid coordinates. */
@@ -142,50 +156,38 @@ function elementsBy(dataType: string): (place: Place) => Uint8Array {
   };
 }
 
-/** Applies the predictor of an array to a tile, and its byte order. */
-function predict(
-  bytes: Uint8Array,
-  { predictor, isLittleEndian, kind, bits: whole, axes, tileShape }: ReturnType<
-    typeof parseTiffArray
-  >,
-): Uint8Array {
-  // A complex number is two numbers.
-  const bits = kind === "complex" ? whole / 2 : whole;
-  const size = bits / 8;
-  const samples = axes.bands === axes.x + 1 ? tileShape[axes.bands]! : 1;
-  const perRow = tileShape[axes.x]! * samples;
-  const count = bytes.length / size;
-  const numbers = Array.from({ length: count }, (_, i) => {
-    const element = [...bytes.subarray(i * size, (i + 1) * size)];
-    return element.reduceRight((sum, byte) => sum * 256n + BigInt(byte), 0n);
-  });
-  const result = new Uint8Array(bytes.length);
-  const put = (i: number, number: bigint) => {
-    for (let k = 0; k < size; k++) {
-      result[i * size + (isLittleEndian ? k : size - 1 - k)] = Number(
-        number >> BigInt(8 * k) & 255n,
-      );
-    }
-  };
-  if (predictor < 3) {
-    numbers.forEach((number, i) => {
-      const isFirst = predictor === 1 || i % perRow < samples;
-      const before = isFirst ? 0n : numbers[i - samples]!;
-      put(i, BigInt.asUintN(bits, number - before));
-    });
-    return result;
+/** Stores an array in TIFF shards by `setSharded`, and checks that zarrita reads it. */
+async function storeByZarrita(
+  store: Store,
+  path: string,
+  tiffCase: TiffCase,
+): Promise<void> {
+  const { metadata, options, name } = tiffCase;
+  const root = zarr.root(withZarrParts(store)).resolve(path);
+  const array = await zarr.open.v3(root, { kind: "array" });
+  const expected = elementsOf(
+    tiffCase,
+    array.shape.map(() => 0),
+    array.shape,
+  );
+  const { data, shape, stride } = await zarr.get(array) as Region;
+  new Uint8Array(data.buffer).set(expected);
+  const container = tiffContainer(metadata, options);
+  const chunk = { data, shape, stride };
+  await setSharded(zarr, array, null, chunk as never, { container });
+  const found = (await zarr.get(array) as Region).data;
+  if (!sameBytes(new Uint8Array(found.buffer), expected)) {
+    throw new Error(`zarrita reads other elements of ${name}`);
   }
-  for (let row = 0; row < count; row += perRow) {
-    const planes = Array.from(
-      { length: size },
-      (_, k) =>
-        numbers.slice(row, row + perRow).map((number) =>
-          Number(number >> BigInt(bits - 8 - 8 * k) & 255n)
-        ),
-    ).flat();
-    planes.forEach((byte, i) => {
-      result[row * size + i] = byte - (i < samples ? 0 : planes[i - samples]!);
-    });
-  }
-  return result;
+}
+
+interface Region {
+  readonly data: { readonly buffer: ArrayBuffer };
+  readonly shape: number[];
+  readonly stride: number[];
+}
+
+function sameBytes(found: Uint8Array, expected: Uint8Array): boolean {
+  return found.length === expected.length &&
+    found.every((byte, i) => byte === expected[i]);
 }
