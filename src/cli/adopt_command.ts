@@ -8,14 +8,14 @@ import { findAdopted } from "./adopted_files.ts";
 import {
   type Arguments,
   type Command,
-  type Io,
+  type Result,
   UsageError,
   wholeNumber,
 } from "./command.ts";
-import { bytesText, ProgressLine, shapeText, unitsText } from "./format.ts";
 import { withFolder } from "./error_output.ts";
+import { bytesText, shapeText, unitsText } from "./format.ts";
 import { assertTarget, stateOf } from "./open_store.ts";
-import { printJson } from "./outputs.ts";
+import type { Outputs } from "./outputs.ts";
 
 /** `zarr-parts adopt FILES… --into PATH` */
 export const ADOPT: Command = {
@@ -69,60 +69,53 @@ export const ADOPT: Command = {
       );
     }
     await assertTarget(into);
-    const found = await findAdopted(args, into);
-    const { format, root, path, files } = found;
-    for (const name of ["stack", "page", "multiscale"]) {
-      if (format === "zip" && args.has(name)) {
-        throw new UsageError(`--${name} is for TIFFs only`);
-      }
+    const { format, root, path, files, link } = await findAdopted(args, into);
+    const [other, others] = format === "zip"
+      ? ["TIFFs", ["stack", "page", "multiscale"]]
+      : ["zip files", ["array"]];
+    const misplaced = others.find((name) => args.has(name));
+    if (misplaced !== undefined) {
+      throw new UsageError(`--${misplaced} is for ${other} only`);
     }
-    if (format === "tiff" && args.has("array")) {
-      throw new UsageError("--array is for zip files only");
-    }
-    const page = wholeNumber(args, "page", 0);
-    const progress = new ProgressLine(io, args.has("quiet"));
+    const page = wholeNumber(args, "page");
     const options: AdoptionOptions = {
-      link: found.link,
+      link,
       overwrite: args.has("overwrite"),
       dryRun: args.has("dry-run"),
       signal: io.signal,
-      onProgress: ({ done, total }) => progress.update(done, total),
+      onProgress: ({ done, total }) => io.progress(done, total),
     };
-    const store = new FileSystemStore(root);
-    const { adoptArray, adoptLevels, pyramidFormat, tiffFormat, zipFormat } =
-      await import("../adopt/mod.ts");
+    const adopt = await import("../adopt/mod.ts");
+    const place = [new FileSystemStore(root), path] as const;
     try {
       if (args.has("multiscale")) {
-        const format = pyramidFormat(path, { page });
-        const levels = await adoptLevels(store, path, format, files, options);
-        progress.clear();
-        report(levels, args, into, io);
-      } else {
-        const adopted = format === "zip"
-          ? await adoptArray(
-            store,
-            path,
-            zipFormat(args.text("array") ?? ""),
-            files,
-            options,
-          )
-          : await adoptArray(store, path, tiffFormat({ page }), files, options);
-        progress.clear();
-        report(adopted, args, into, io);
+        const format = adopt.pyramidFormat(path, { page });
+        return reportOf(
+          await adopt.adoptLevels(...place, format, files, options),
+          args,
+          into,
+        );
       }
-      return 0;
+      const zip = adopt.zipFormat(args.text("array") ?? "");
+      const tiff = adopt.tiffFormat({ page });
+      return reportOf(
+        format === "zip"
+          ? await adopt.adoptArray(...place, zip, files, options)
+          : await adopt.adoptArray(...place, tiff, files, options),
+        args,
+        into,
+      );
     } catch (error) {
-      progress.clear();
       // A run removes its indexes only if all of them are new.
-      const isNew = ["overwrite", "dry-run"].every((name) => !args.has(name));
+      const isNew = !args.has("overwrite") && !args.has("dry-run");
       if (io.signal.aborted && isNew) {
         io.note(
-          "The new indexes are removed: run the same command again to start over\n",
+          "The new indexes are removed: run the same command again to start over",
         );
       }
       if (format === "zip" && files.keys.length === 1 && !io.signal.aborted) {
         io.note(
-          "adopt takes zip files that are shards of one array; inspect, verify, convert and serve read an archive of whole arrays as it is\n",
+          "adopt takes zip files that are shards of one array; inspect, verify, convert and serve read an archive of whole arrays as it is",
         );
       }
       throw withFolder(error, root);
@@ -144,53 +137,48 @@ async function assertNoV2(operands: readonly string[]): Promise<void> {
   }
 }
 
-/** Prints what became of an array of files, or of the levels of a pyramid. */
-function report(
+/** Says what became of an array of files, or of the levels of a pyramid. */
+function reportOf(
   adopted: AdoptedArray | AdoptedPyramid,
   args: Arguments,
   into: string,
-  io: Io,
-): void {
+): Result {
   const isPyramid = "levels" in adopted;
-  if (args.has("json")) {
-    return printJson(
-      io,
-      "adopt",
-      isPyramid
-        ? {
-          levels: adopted.levels.map((
-            { path, chunks: { metadata }, report },
-          ) => ({ path, ...report, metadata })),
-          attributes: adopted.attributes,
-          notes: adopted.notes,
-        }
-        : { ...adopted.report, metadata: adopted.chunks.metadata },
-    );
-  }
-  if (args.has("quiet")) return;
   const levels = isPyramid ? adopted.levels : [{ path: "", ...adopted }];
+  const outputs = levels.map(({ path, chunks: { metadata }, report }) => ({
+    ...isPyramid && { path },
+    ...report,
+    metadata,
+  }));
+  const output: Outputs["adopt"] = isPyramid
+    ? {
+      levels: outputs,
+      attributes: adopted.attributes,
+      notes: adopted.notes,
+    }
+    : outputs[0]!;
   const { files, notes } = levels[0]!.report;
   const done = args.has("dry-run") ? "would be adopted" : "adopted";
   const count = isPyramid ? `, with ${unitsText(levels.length, "level")}` : "";
-  io.print(`${unitsText(files, "file")} ${done} into ${into}${count}`);
-  for (const { path, chunks: { metadata }, report } of levels) {
-    const { innerChunks, indexBytes, missingFiles } = report;
-    io.print(
-      `  ${isPyramid ? `${path}: ` : ""}${
-        shapeText(metadata.shape)
-      } elements, ${unitsText(innerChunks, "inner chunk")}, indexes of ${
-        bytesText(indexBytes)
-      }`,
-    );
-    if (missingFiles === 0) continue;
-    const [have, whose] = missingFiles === 1
-      ? ["has", "its"]
-      : ["have", "their"];
-    io.print(
-      `  ${
-        unitsText(missingFiles, "place")
-      } ${have} no file: ${whose} elements have the fill value`,
-    );
-  }
-  for (const note of isPyramid ? adopted.notes : notes) io.print(`  ${note}`);
+  return {
+    output,
+    lines: [
+      `${unitsText(files, "file")} ${done} into ${into}${count}`,
+      ...levels.flatMap(({ path, chunks: { metadata: { shape } }, report }) => {
+        const { innerChunks, indexBytes, missingFiles } = report;
+        const one = missingFiles === 1;
+        return [
+          `  ${isPyramid ? `${path}: ` : ""}${shapeText(shape)} elements, ${
+            unitsText(innerChunks, "inner chunk")
+          }, indexes of ${bytesText(indexBytes)}`,
+          ...missingFiles === 0 ? [] : [
+            `  ${unitsText(missingFiles, "place")} ${
+              one ? "has" : "have"
+            } no file: ${one ? "its" : "their"} elements have the fill value`,
+          ],
+        ];
+      }),
+      ...(isPyramid ? adopted.notes : notes).map((note) => `  ${note}`),
+    ],
+  };
 }

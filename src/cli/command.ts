@@ -1,5 +1,6 @@
 import { Command as Parser, CommanderError, Option } from "commander";
 import { nearestName } from "../errors/mod.ts";
+import type { Io } from "./io.ts";
 import config from "../../deno.json" with { type: "json" };
 
 /** A command of the command line. */
@@ -17,8 +18,17 @@ export interface Command {
   /** Options of which only one may be given. */
   readonly exclusive?: readonly (readonly [string, string])[];
   readonly examples: readonly string[];
-  /** Runs the command, and returns the exit status. */
-  run(args: Arguments, io: Io): Promise<number>;
+  run(args: Arguments, io: Io): Promise<Result>;
+}
+
+/** What a command prints at its end, and its exit status. */
+export interface Result {
+  /** What `--json` prints. */
+  readonly output?: unknown;
+  /** What is printed without `--json` and `--quiet`. */
+  readonly lines?: readonly string[];
+  /** 0 by default. */
+  readonly status?: 0 | 1;
 }
 
 /** The arguments of a command. */
@@ -30,26 +40,6 @@ export interface Arguments {
   texts(name: string): readonly string[];
   /** Whether an option was given. */
   has(name: string): boolean;
-}
-
-/** The output of a command, and the signal that stops it. */
-export interface Io {
-  /** Writes a line to standard output. */
-  print(line: string): void;
-  /** Writes to standard error. */
-  note(text: string): void;
-  /** Whether standard error is a terminal, which shows progress. */
-  readonly isTerminal: boolean;
-  readonly signal: AbortSignal;
-  /** How stores make their requests. */
-  readonly requests: Requests;
-}
-
-/** The options of stores on servers that a command sets for all of them. */
-export interface Requests {
-  readonly fetch: (request: Request) => Promise<Response>;
-  /** In milliseconds; see `HttpStoreOptions`. */
-  readonly timeout: number;
 }
 
 /** Wrong usage of the command line. */
@@ -257,18 +247,50 @@ function assertOperands(
   );
 }
 
-/** Parses the value of an option that is a whole number. */
-export function wholeNumber(
+/**
+ * Parses the value of an option.
+ *
+ * @param form What follows the name of the option in the message of an error, such as
+ * `=K/N with K from 1 to N`.
+ * @param parse Returns `undefined` for a value that the option does not take.
+ * @returns `undefined` if the option was not given.
+ */
+export function valueOf<T>(
   args: Arguments,
   name: string,
-  least: 0 | 1,
-): number | undefined {
+  form: string,
+  parse: (text: string) => T | undefined,
+): T | undefined {
   const text = args.text(name);
   if (text === undefined) return undefined;
-  if (/^\d{1,9}$/.test(text) && Number(text) >= least) return Number(text);
+  const value = parse(text);
+  if (value !== undefined) return value;
   throw new UsageError(
-    `Expected --${name}=N with a whole number${
-      least === 0 ? "" : ` from ${least}`
-    }, found ${JSON.stringify(text)}`,
+    `Expected --${name}${form}, found ${JSON.stringify(text)}`,
+  );
+}
+
+/** Parses the value of an option that is a whole number. */
+export function wholeNumber(args: Arguments, name: string): number | undefined {
+  return valueOf(
+    args,
+    name,
+    "=N with a whole number",
+    (text) => /^\d{1,9}$/.test(text) ? Number(text) : undefined,
+  );
+}
+
+/** Parses the value of an option that takes a few words. */
+export function oneOf<T extends string>(
+  args: Arguments,
+  name: string,
+  words: readonly T[],
+): T | undefined {
+  const list = new Intl.ListFormat("en-GB", { type: "disjunction" });
+  return valueOf(
+    args,
+    name,
+    `=${list.format(words)}`,
+    (text) => words.find((word) => word === text),
   );
 }

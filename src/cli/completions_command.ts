@@ -56,7 +56,7 @@ export function completionsCommand(
         operands: Object.keys(commands),
       };
       io.print(SCRIPTS[shell]!([...completed, help]));
-      return 0;
+      return {};
     },
   };
 }

@@ -1,7 +1,8 @@
+import type { FileRecoding } from "../arrays/mod.ts";
 import type { LayoutOptions, NodeLocation, Recoding } from "../jobs/mod.ts";
 import type { ArrayMetadata } from "../metadata/mod.ts";
 import { v2View } from "../views/mod.ts";
-import { type Arguments, type Command, UsageError } from "./command.ts";
+import { type Arguments, type Command, oneOf, UsageError } from "./command.ts";
 import { parseGeoreference } from "./georeference_argument.ts";
 
 /** The options of the files that shards become. */
@@ -13,13 +14,11 @@ export const CONTAINER_OPTIONS: Command["options"] = {
     "the georeference of the TIFFs: xmin,ymin,xmax,ymax,EPSG:N, the six numbers of an affine transform and EPSG:N, or the path of a GeoTIFF, a world file or a JSON file; none for no georeference; by default, that of the attributes",
 };
 
-type Container = NonNullable<LayoutOptions["container"]>;
-
 /** How arrays become files of a format. */
 interface Format {
   /** Finds the nearest encoding that the format can hold; `undefined` for an array that the format can hold as it is. */
-  fit(metadata: ArrayMetadata): Recoding | undefined;
-  container: Container;
+  fit(metadata: ArrayMetadata): FileRecoding | undefined;
+  readonly container: NonNullable<LayoutOptions["container"]>;
 }
 
 /**
@@ -34,16 +33,11 @@ export async function containerOf(
   recode: Recoding = {},
   around: () => Promise<NodeLocation | undefined>,
 ): Promise<Pick<LayoutOptions, "container" | "recode">> {
-  const name = args.text("container");
+  const name = oneOf(args, "container", ["tiff", "zip"]);
   if (name === undefined) {
     const misplaced = ["recode", "georeference"].find((each) => args.has(each));
     if (misplaced === undefined) return {};
     throw new UsageError(`Expected --container with --${misplaced}`);
-  }
-  if (name !== "tiff" && name !== "zip") {
-    throw new UsageError(
-      `Expected --container=tiff or zip, found ${JSON.stringify(name)}`,
-    );
   }
   if (name === "zip" && args.has("georeference")) {
     throw new UsageError(
@@ -56,23 +50,21 @@ export async function containerOf(
       "Expected shards with --container, which makes a file of each shard, found --shards none",
     );
   }
-  const wanted = { codecs, chunks, shards };
-  const { fit, container } = name === "tiff"
-    ? await tiffFormat(args, wanted)
-    : await zipFormat(wanted);
+  const format = name === "tiff" ? tiffFormat : zipFormat;
+  const { fit, container } = await format({ codecs, chunks, shards }, args);
   const outer = await around();
   return {
     ...args.has("recode") && { recode: fit },
     async container(metadata, path, source) {
+      const node = outer === undefined ? source : {
+        store: v2View(outer.store),
+        path: [outer.path, path].filter(Boolean).join("/"),
+      };
       try {
-        if (outer === undefined) return await container(metadata, path, source);
-        const names = [outer.path ?? "", path].filter((name) => name !== "");
-        const node = { store: v2View(outer.store), path: names.join("/") };
         return await container(metadata, path, node);
       } catch (error) {
-        const isAdvised = error instanceof RangeError &&
-          !args.has("recode") && canFit(metadata, fit);
-        if (!isAdvised) throw error;
+        if (!(error instanceof RangeError) || args.has("recode")) throw error;
+        if (!canFit(metadata, fit)) throw error;
         const advice =
           "--recode encodes the array anew with codecs, chunks and shards that fit";
         throw new RangeError(`${error.message}; ${advice}`, { cause: error });
@@ -81,14 +73,10 @@ export async function containerOf(
   };
 }
 
-/** The codecs, chunks and shards that other options ask for. */
-interface Wanted {
-  readonly codecs: Recoding["codecs"];
-  readonly chunks: Recoding["chunks"];
-  readonly shards: readonly number[] | undefined;
-}
-
-async function tiffFormat(args: Arguments, wanted: Wanted): Promise<Format> {
+async function tiffFormat(
+  wanted: FileRecoding,
+  args: Arguments,
+): Promise<Format> {
   const { fitTiff, readTiffOptions, tiffContainer } = await import(
     "../tiff/mod.ts"
   );
@@ -112,7 +100,7 @@ async function tiffFormat(args: Arguments, wanted: Wanted): Promise<Format> {
   };
 }
 
-async function zipFormat(wanted: Wanted): Promise<Format> {
+async function zipFormat(wanted: FileRecoding): Promise<Format> {
   const { fitZip, zipContainer } = await import("../zip/mod.ts");
   return {
     fit: (metadata) => fitZip(metadata, wanted),

@@ -1,5 +1,4 @@
 import { dirname, relative, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import {
   type Conversion,
   convert,
@@ -9,10 +8,11 @@ import {
   type NodeLocation,
 } from "../jobs/mod.ts";
 import { FileSystemStore } from "../stores/mod.ts";
-import type { Arguments, Command, Io } from "./command.ts";
+import type { Arguments, Command, Result } from "./command.ts";
 import { CONTAINER_OPTIONS, containerOf } from "./container_arguments.ts";
-import { nameOf, printLayouts, printOthers } from "./draw_array.ts";
-import { bytesText, countText, ProgressLine } from "./format.ts";
+import { drawLayout, drawOthers, nameOf } from "./draw_array.ts";
+import { bytesText, countText } from "./format.ts";
+import type { Io } from "./io.ts";
 import {
   LAYOUT_OPTIONS,
   layoutOf,
@@ -21,14 +21,9 @@ import {
   recodingOf,
   withUsage,
 } from "./layout_arguments.ts";
-import { assertNoArchive, isInArchive, openSource } from "./open_source.ts";
-import {
-  assertPath,
-  assertSource,
-  assertTarget,
-  openWritableStore,
-  pathOf,
-} from "./open_store.ts";
+import { findArchive, openSource, openTarget } from "./open_source.ts";
+import { assertPath, pathOf } from "./open_store.ts";
+import type { Outputs } from "./outputs.ts";
 import {
   chosenNodes,
   NODE_OPTIONS,
@@ -38,7 +33,6 @@ import {
   THREADS_OPTION,
 } from "./shared_options.ts";
 import { neededCodecs } from "./needed_codecs.ts";
-import { printJson } from "./outputs.ts";
 
 /** The options that exclude `--in-place`. */
 const NOT_IN_PLACE: readonly string[] = [
@@ -96,10 +90,8 @@ export const CONVERT: Command = {
   async run(args, io) {
     if (args.has("in-place")) return await convertFolder(args, io);
     const [from, to] = args.operands as [string, string];
-    const target = await openWritableStore(to, io);
+    const target = await openTarget(to, io);
     const source = await openSource(from, args, io);
-    await assertNoArchive(to, io);
-    await assertTarget(to);
     const recoding = recodingOf(args);
     const share = shareOf(args);
     const options = {
@@ -121,11 +113,10 @@ export const CONVERT: Command = {
 };
 
 /** `zarr-parts convert --in-place PATH` */
-async function convertFolder(args: Arguments, io: Io): Promise<number> {
+async function convertFolder(args: Arguments, io: Io): Promise<Result> {
   const [path] = args.operands as [string];
   const location = await locate(path);
-  await assertNoArchive(path, io);
-  await assertSource(path);
+  await openTarget(path, io, true);
   const layout = layoutOf(args);
   return await run(
     (common) => convertInPlace(location, { ...layout, ...common }),
@@ -143,11 +134,10 @@ type CommonOptions = Pick<
 >;
 
 /**
- * Runs a conversion, and prints its progress and its report.
+ * Runs a conversion, and reports it.
  *
  * @param target Where an unfinished conversion is found.
  * @param advice What follows the target in the message about an unfinished conversion.
- * @returns The exit status.
  */
 async function run(
   conversion: (options: CommonOptions) => Promise<Conversion>,
@@ -155,9 +145,7 @@ async function run(
   advice: string,
   args: Arguments,
   io: Io,
-): Promise<number> {
-  const place = args.operands.at(-1)!;
-  const progress = new ProgressLine(io, args.has("quiet"));
+): Promise<Result> {
   let hasBegun = args.has("in-place");
   try {
     const converted = await conversion({
@@ -167,18 +155,19 @@ async function run(
       signal: io.signal,
       onProgress({ done, total, bytes }) {
         hasBegun = true;
-        progress.update(done, total, bytes);
+        io.progress(done, total, bytes);
       },
     });
-    progress.clear();
-    if (!args.has("quiet")) noteForReaders(converted, args, io);
-    report(converted, args, place, io);
-    return converted.leftOut.length > 0 ? 1 : 0;
+    hintForReaders(converted, args, io);
+    return {
+      output: converted satisfies Outputs["convert"],
+      lines: linesOf(converted, args),
+      status: converted.leftOut.length > 0 ? 1 : 0,
+    };
   } catch (error) {
-    progress.clear();
     const mayBeUnfinished = hasBegun || io.signal.aborted;
     if (mayBeUnfinished && await isUnfinished(target)) {
-      io.note(`${place} is not finished${advice}\n`);
+      io.note(`${args.operands.at(-1)!} is not finished${advice}`);
     }
     throw withUsage(error);
   }
@@ -187,8 +176,8 @@ async function run(
 /** The chunk key encodings that all Zarr programs know. */
 const KNOWN_ENCODINGS = ["default", "v2"];
 
-/** Notes which arrays zarr-python 3.0 to 3.4 misreads without an error, and which codecs readers of plain arrays need. */
-function noteForReaders(
+/** Says which arrays zarr-python 3.0 to 3.4 misreads without an error, and which codecs readers of plain arrays need. */
+function hintForReaders(
   { arrays }: Conversion,
   args: Arguments,
   io: Io,
@@ -198,53 +187,48 @@ function noteForReaders(
     KNOWN_ENCODINGS.includes(nameOf(metadata.chunk_key_encoding))
   );
   if (misread !== undefined) {
-    io.note(
-      `/${misread.path} is in parts and has no suffix: zarr-python reads fill values where it opens such an array through a group, and refuses one with --suffix\n`,
+    io.hint(
+      `/${misread.path} is in parts and has no suffix: zarr-python reads fill values where it opens such an array through a group, and refuses one with --suffix`,
     );
   }
   const codecs = args.has("plain") &&
     neededCodecs(arrays.map(({ metadata }) => metadata.codecs));
-  if (codecs) io.note(`${codecs}\n`);
+  if (codecs) io.hint(codecs);
 }
 
-/** Prints what was converted, and where it is: `copied to b.zarr`, or `converted in place in a.zarr`. */
-function report(
-  conversion: Conversion,
-  args: Arguments,
-  place: string,
-  io: Io,
-): void {
-  if (args.has("json")) return printJson(io, "convert", conversion);
-  if (args.has("quiet")) return;
-  const { arrays, total, copied, skipped, absent, bytes, isFinished } =
-    conversion;
+/** Says what was converted, and where it is: `copied to b.zarr`, or `converted in place in a.zarr`. */
+function linesOf(conversion: Conversion, args: Arguments): string[] {
+  const { arrays, total, copied, skipped, absent, bytes } = conversion;
   const isInPlace = args.has("in-place");
-  const unitOf = (count: number) => {
-    const one = count === 1;
-    if (isInPlace) return one ? "chunk" : "chunks";
-    return one ? "chunk or file" : "chunks and files";
+  const place = args.operands.at(-1)!;
+  const countOf = (count: number) => {
+    const units = isInPlace ? ["chunk", "chunks"] : [
+      ...["chunk or file", "chunks and files"],
+    ];
+    return `${countText(count)} ${units[count === 1 ? 0 : 1]}`;
   };
   const where = isInPlace
     ? `converted in place in ${place}`
     : `copied to ${place}`;
+  const others = drawOthers(conversion, isInPlace);
   if (args.has("dry-run")) {
-    printLayouts(arrays, io);
-    printOthers(conversion, { isInPlace }, io);
-    return io.print(`${countText(total)} ${unitOf(total)} would be ${where}`);
+    const sum = `${countOf(total)} would be ${where}`;
+    return [...arrays.flatMap(drawLayout), ...others, sum];
   }
-  const count = `${countText(copied)} ${unitOf(copied)}`;
   const there = skipped > 0 ? `, ${countText(skipped)} were there` : "";
   const missing = absent > 0 ? `, ${countText(absent)} are absent` : "";
-  if (!isInPlace) {
-    io.print(`${count} (${bytesText(bytes)}) ${where}${there}${missing}`);
-  } else if (arrays.length === 0) io.print(`${place} has this layout already`);
-  else io.print(`${count} ${where} (${bytesText(bytes)} written)`);
-  printOthers(conversion, { isInPlace }, io);
-  if (!isFinished) {
-    io.print(
+  const done = !isInPlace
+    ? `${countOf(copied)} (${bytesText(bytes)}) ${where}${there}${missing}`
+    : arrays.length === 0
+    ? `${place} has this layout already`
+    : `${countOf(copied)} ${where} (${bytesText(bytes)} written)`;
+  return [
+    done,
+    ...others,
+    ...conversion.isFinished ? [] : [
       "When all shares are done, run the command with --resume in place of --share",
-    );
-  }
+    ],
+  ];
 }
 
 /** The location of a source on this machine in the outermost group around it. */
@@ -253,13 +237,14 @@ async function locateSource(
   io: Io,
 ): Promise<NodeLocation | undefined> {
   const path = pathOf(place);
-  const isFolder = path !== undefined && !await isInArchive(place, io);
+  const isFolder = path !== undefined &&
+    await findArchive(place, io) === undefined;
   return isFolder ? await locate(path) : undefined;
 }
 
 /** The location of a node in the store of the outermost group around it, whose consolidated metadata may describe the node. */
 async function locate(path: string): Promise<NodeLocation> {
-  const given = /^file:/i.test(path) ? fileURLToPath(path) : path;
+  const given = pathOf(path) ?? path;
   assertPath(given);
   const folder = resolve(given);
   let root = folder;

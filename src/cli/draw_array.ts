@@ -13,7 +13,6 @@ import {
   type NamedConfiguration,
 } from "../metadata/mod.ts";
 import { innermostCodecs } from "../zarrita/mod.ts";
-import type { Io } from "./command.ts";
 import {
   bytesText,
   countText,
@@ -165,27 +164,22 @@ function codecsText(codecs: readonly (string | NamedConfiguration)[]): string {
 }
 
 /**
- * Prints what a conversion has not converted: metadata and nodes of Zarr v2, nodes that are
- * excluded or not valid, and arrays that cannot get the layout.
+ * The lines about what a conversion has not converted: metadata and nodes of Zarr v2, nodes
+ * that are excluded or not valid, and arrays that cannot get the layout.
  */
-export function printOthers(
+export function drawOthers(
   { v2Documents, v2Nodes, leftOut, excluded, others }: Conversion,
-  { isInPlace }: { isInPlace: boolean },
-  io: Io,
-): void {
+  isInPlace: boolean,
+): string[] {
   // A node stands for those below it.
   const all = new Set(excluded);
   const outermost = excluded.filter((path) =>
     !all.has(path.slice(0, Math.max(0, path.lastIndexOf("/"))))
   );
   const left = isInPlace ? "left as they are" : "left out";
+  const removed = isInPlace ? "removed" : "not copied";
   const lists: [string, readonly string[]][] = [
-    [
-      `${
-        isInPlace ? "removed" : "not copied"
-      }: Zarr v2 metadata beside zarr.json, `,
-      v2Documents,
-    ],
+    [`${removed}: Zarr v2 metadata beside zarr.json, `, v2Documents],
     [
       `${isInPlace ? left : "became Zarr v3"}: nodes of Zarr v2, `,
       v2Nodes.map((path) => `/${path}`),
@@ -195,43 +189,41 @@ export function printOthers(
       outermost.map((path) => `/${path}`),
     ],
   ];
-  for (const [text, keys] of lists) {
-    if (keys.length > 0) io.print(text + someOf(keys));
-  }
   const reasons = Map.groupBy(others, ({ message }) => message);
-  for (const [message, arrays] of reasons) {
-    const paths = arrays.map(({ path }) => `/${path}`).join(", ");
-    const are = arrays.length === 1 ? "it is" : "they are";
-    io.print(
-      `${isInPlace ? "left" : "copied"} as ${are}: ${paths}: ${
+  return [
+    ...lists.flatMap(([text, keys]) =>
+      keys.length > 0 ? text + someOf(keys) : []
+    ),
+    ...Array.from(reasons, ([message, arrays]) => {
+      const paths = arrays.map(({ path }) => `/${path}`).join(", ");
+      const are = arrays.length === 1 ? "it is" : "they are";
+      return `${isInPlace ? "left" : "copied"} as ${are}: ${paths}: ${
         withFlags(message)
-      }`,
-    );
-  }
-  for (const { path, message } of leftOut) {
-    io.print(`left out /${path}: ${withFlags(message)}`);
-  }
+      }`;
+    }),
+    ...leftOut.map(({ path, message }) =>
+      `left out /${path}: ${withFlags(message)}`
+    ),
+  ];
 }
 
-/** Prints the new layouts of arrays with the first chunk of each, for a dry run. */
-export function printLayouts(
-  arrays: readonly ConvertedArray[],
-  io: Io,
-): void {
-  for (const { path, metadata, chunks, recoded } of arrays) {
-    const array = parseArray(metadata);
-    const first = array.keys.encode(metadata.shape.map(() => 0));
-    const made = recoded?.chunks ?? chunks;
-    const count = made === undefined ? "chunks" : unitsText(made, "chunk");
-    io.print(`/${path}  ${count}, such as`);
-    const parts = array.parts.map(({ keySuffix, size }) => ({
+/** The new layout of an array with its first chunk, for a dry run. */
+export function drawLayout(
+  { path, metadata, chunks, recoded }: ConvertedArray,
+): string[] {
+  const array = parseArray(metadata);
+  const first = array.keys.encode(metadata.shape.map(() => 0));
+  const made = recoded?.chunks ?? chunks;
+  const count = made === undefined ? "chunks" : unitsText(made, "chunk");
+  return [
+    `/${path}  ${count}, such as`,
+    ...drawParts(array.parts.map(({ keySuffix, size }) => ({
       key: first + keySuffix,
       size: size === undefined ? "" : countText(size),
       holds: "",
-    }));
-    for (const line of drawParts(parts)) io.print(line);
-    if (recoded) io.print(encodingText(metadata, recoded));
-  }
+    }))),
+    ...recoded ? [encodingText(metadata, recoded)] : [],
+  ];
 }
 
 /** How chunks will be encoded, and how often those of the source are decoded for it. */

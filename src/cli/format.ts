@@ -1,5 +1,3 @@
-import type { Io } from "./command.ts";
-
 const UNITS = ["B", "kB", "MB", "GB", "TB", "PB"];
 
 /** Made on first use, since that takes as long as all else that `inspect` does. */
@@ -51,7 +49,7 @@ export function shapeText(shape: readonly number[]): string {
 }
 
 /** A duration, such as `1:05` or `2:00:00`. */
-function timeText(seconds: number): string {
+export function timeText(seconds: number): string {
   const whole = Math.round(seconds);
   const two = (number: number) => String(number).padStart(2, "0");
   const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60)];
@@ -71,51 +69,4 @@ export function jsonText(value: unknown, indent = 2): string {
         : each,
     indent,
   );
-}
-
-/** Where progress is shown. */
-export type Terminal = Pick<Io, "note" | "isTerminal">;
-
-/** The time between two updates in milliseconds. */
-const PERIOD = 200;
-
-/** Shows progress on a terminal: one line that is written again and again. */
-export class ProgressLine {
-  readonly #io: Terminal;
-  readonly #isShown: boolean;
-  readonly #start = performance.now();
-  #latest = -Infinity;
-  #width = 0;
-
-  constructor(io: Terminal, isQuiet: boolean) {
-    this.#io = io;
-    this.#isShown = io.isTerminal && !isQuiet;
-  }
-
-  /** Shows how far the work is. */
-  update(done: number, total: number, bytes?: number): void {
-    const now = performance.now();
-    if (!this.#isShown || now - this.#latest < PERIOD) return;
-    this.#latest = now;
-    const seconds = (now - this.#start) / 1000;
-    const left = done === 0 ? undefined : seconds / done * (total - done);
-    this.#write([
-      `${Math.floor(100 * done / Math.max(total, 1))} %`,
-      `${countText(done)} of ${countText(total)}`,
-      ...bytes === undefined ? [] : [`${bytesText(bytes / seconds)}/s`],
-      ...left === undefined ? [] : [`${timeText(left)} left`],
-    ].join(", "));
-  }
-
-  /** Removes the line. */
-  clear(): void {
-    if (this.#width > 0) this.#write("");
-    if (this.#width > 0) this.#io.note("\r");
-    this.#width = 0;
-  }
-
-  #write(text: string): void {
-    this.#io.note(`\r${text.padEnd(this.#width)}`);
-    this.#width = Math.max(this.#width, text.length);
-  }
 }

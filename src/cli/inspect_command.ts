@@ -1,7 +1,7 @@
 import type { ZipDescription } from "../zip/mod.ts";
 import { inspect, type InspectedChunk, type Inspection } from "../jobs/mod.ts";
 import { coordinatesInShard } from "../shards/mod.ts";
-import { type Command, UsageError } from "./command.ts";
+import { type Command, valueOf } from "./command.ts";
 import {
   type Branch,
   drawNode,
@@ -11,7 +11,7 @@ import {
 } from "./draw_array.ts";
 import { bytesText, countText, shapeText } from "./format.ts";
 import { openSource } from "./open_source.ts";
-import { printJson } from "./outputs.ts";
+import type { Outputs } from "./outputs.ts";
 import { chosenNodes, NODE_OPTIONS, SOURCE_OPTIONS } from "./shared_options.ts";
 
 /** `zarr-parts inspect PATH|URL` */
@@ -32,48 +32,48 @@ export const INSPECT: Command = {
   ],
   async run(args, io) {
     const [place] = args.operands as [string];
-    const text = args.text("chunk");
-    if (text !== undefined && !/^\d*(,\d+)*$/.test(text)) {
-      throw new UsageError(
-        `Expected --chunk=I,J with grid coordinates, such as 0,1, found ${
-          JSON.stringify(text)
-        }`,
-      );
-    }
+    const chunk = valueOf(
+      args,
+      "chunk",
+      "=I,J with grid coordinates, such as 0,1",
+      (text) => {
+        if (text === "") return [];
+        return /^\d+(,\d+)*$/.test(text)
+          ? text.split(",").map(Number)
+          : undefined;
+      },
+    );
     const store = await openSource(place, args, io);
     const inspection = await inspect(store, "", {
-      ...text !== undefined && {
-        chunk: text === "" ? [] : text.split(",").map(Number),
-      },
+      ...chunk && { chunk },
       ...chosenNodes(args),
       sizes: args.has("sizes"),
       signal: io.signal,
     });
     const archive = await store.describe?.({ signal: io.signal });
-    if (args.has("json")) {
-      const found = archive ? { ...inspection, archive } : inspection;
-      printJson(io, "inspect", found);
-      return 0;
-    }
-    if (inspection.unfinished !== undefined) {
+    if (inspection.unfinished !== undefined && !args.has("json")) {
       io.note(
-        `A conversion in place is unfinished, or another program is at work on it; finish it by ${inspection.unfinished}\n`,
+        `A conversion in place is unfinished, or another program is at work on it; finish it by ${inspection.unfinished}`,
       );
     }
-    if (args.has("quiet")) return 0;
-    if (archive !== undefined) io.print(archiveText(archive));
-    if (inspection.nodes[0]!.kind === "group" && text === undefined) {
-      for (const line of drawTree(inspection, place)) io.print(line);
-      return 0;
-    }
-    for (const node of inspection.nodes) {
-      for (const line of drawNode(node, place)) io.print(line);
-      if (text === undefined || node.kind !== "array" || !node.chunk?.index) {
-        continue;
-      }
-      for (const line of drawShard(node.chunk.index)) io.print(line);
-    }
-    return 0;
+    const isTree = inspection.nodes[0]!.kind === "group" && !chunk;
+    return {
+      output: {
+        ...inspection,
+        ...archive && { archive },
+      } satisfies Outputs["inspect"],
+      lines: [
+        ...archive ? [archiveText(archive)] : [],
+        ...isTree
+          ? drawTree(inspection, place)
+          : inspection.nodes.flatMap((node) => [
+            ...drawNode(node, place),
+            ...chunk && node.kind === "array" && node.chunk?.index
+              ? drawShard(node.chunk.index)
+              : [],
+          ]),
+      ],
+    };
   },
 };
 
@@ -119,26 +119,21 @@ function drawShard(
     (most, each) => Math.max(most, each?.length ?? 0),
     0,
   );
+  const inArray = sizeOf(chunksInArray);
+  const all = inArray < innerChunks.length ? " in the array" : "";
   const lines = [
     `    index of ${countText(length)} bytes at ${countText(offset)}; ${
       countText(present)
-    } of ${countText(sizeOf(chunksInArray))} inner chunks${
-      sizeOf(chunksInArray) < innerChunks.length ? " in the array" : ""
-    }, up to ${bytesText(most)}`,
+    } of ${countText(inArray)} inner chunks${all}, up to ${bytesText(most)}`,
   ];
   const columns = chunksPerShard.at(-1) ?? 1;
   const rows = chunksPerShard.at(-2) ?? 1;
   if (columns > WIDEST) {
-    return [
-      ...lines,
-      `    ${columns} inner chunks in a row are too many for a map`,
-    ];
+    const text = `${columns} inner chunks in a row are too many for a map`;
+    return [...lines, `    ${text}`];
   }
   for (let row = 0; row * columns < innerChunks.length; row++) {
-    if (row === HIGHEST) {
-      lines.push("    …");
-      break;
-    }
+    if (row === HIGHEST) return [...lines, "    …"];
     // A line between slices of arrays of three dimensions and more.
     if (row > 0 && row % rows === 0) lines.push("");
     const cells = innerChunks.slice(row * columns, (row + 1) * columns);
@@ -165,7 +160,7 @@ function shade(length: number | undefined, most: number): string {
 }
 
 /** The lines of the nodes of a group: a tree, with a line for each node. */
-export function drawTree({ nodes }: Inspection, place: string): string[] {
+function drawTree({ nodes }: Inspection, place: string): string[] {
   const [root] = nodes as [InspectedNode];
   const tree = treeOf(nodes);
   return [`${place}  ${textOf(root, 3)}`, ...linesBelow(tree, formatOf(root))];

@@ -7,7 +7,12 @@ import {
   type Recoding,
 } from "../jobs/mod.ts";
 import type { NamedConfiguration } from "../metadata/mod.ts";
-import { type Arguments, type Command, UsageError } from "./command.ts";
+import {
+  type Arguments,
+  type Command,
+  UsageError,
+  valueOf,
+} from "./command.ts";
 import { CODECS, threadsOf } from "./shared_options.ts";
 
 /** The options of the keys and parts of chunks. */
@@ -42,9 +47,16 @@ export const MEMORY_OPTION: Command["options"] = {
 /** Parses the options of keys and parts. */
 export function layoutOf(args: Arguments): LayoutOptions {
   const suffix = args.text("suffix");
+  // Such a suffix runs into the last coordinate, as in `c/0/0shard`.
+  if (suffix !== undefined && /^[a-z\d]/i.test(suffix)) {
+    throw new UsageError(
+      `Expected --suffix to start with a dot, such as --suffix .${suffix}, found ${
+        JSON.stringify(suffix)
+      }`,
+    );
+  }
   const parts = args.text("parts");
   const keyEncoding = encodingOf(args);
-  if (suffix !== undefined) assertSuffix(suffix);
   return {
     ...keyEncoding && { keyEncoding },
     ...suffix !== undefined && { suffix },
@@ -58,44 +70,35 @@ export function withUsage(error: unknown): unknown {
   return error instanceof LayoutError ? new UsageError(error.message) : error;
 }
 
-/** Refuses an end of keys that runs into the last coordinate, such as `c/0/0shard`. */
-function assertSuffix(suffix: string): void {
-  if (!/^[a-z\d]/i.test(suffix)) return;
-  throw new UsageError(
-    `Expected --suffix to start with a dot, such as --suffix .${suffix}, found ${
-      JSON.stringify(suffix)
-    }`,
-  );
-}
-
-/** The chunk key encodings that `--encoding` takes. */
-const ENCODINGS: readonly string[] = ["default", "v2", "fanout"];
-
 /** Parses `--encoding NAME`, `--encoding NAME:SEPARATOR` and `--template FORMAT`. */
 function encodingOf(args: Arguments): NamedConfiguration | undefined {
-  const option = args.has("template") ? "template" : "encoding";
-  const text = args.text(option);
-  if (text === undefined) return undefined;
-  const [name, separator] = option === "template"
-    ? ["template", text.includes("{*}") ? "/" : undefined]
-    : text.split(/:(.*)/s);
-  if (option === "encoding" && !ENCODINGS.includes(name!)) {
+  const format = args.text("template");
+  const text = args.text("encoding");
+  const named = text === undefined
+    ? undefined
+    : /^(default|v2|fanout)(?::(.*))?$/s.exec(text);
+  if (named === null) {
     throw new UsageError(
       `Expected --encoding default, v2 or fanout, found ${
         JSON.stringify(text)
       }; for others, use --suffix or --template`,
     );
   }
-  const configuration = {
-    ...option === "template" && { format: text },
-    ...separator !== undefined && { separator },
+  const separator = format?.includes("{*}") ? "/" : named?.[2];
+  const encoding = {
+    name: named?.[1] ?? "template",
+    configuration: {
+      ...format !== undefined && { format },
+      ...separator !== undefined && { separator },
+    },
   };
-  const encoding = { name: name!, configuration };
+  if (format === undefined && named === undefined) return undefined;
   try {
     parseChunkKeyEncoding(encoding);
     return encoding;
   } catch (error) {
     if (!(error instanceof MetadataError)) throw error;
+    const option = named === undefined ? "template" : "encoding";
     throw new UsageError(`Cannot use --${option}: ${error.problem}`);
   }
 }
@@ -125,16 +128,21 @@ export function recodingOf(
   };
 }
 
-function shapeOf(args: Arguments, name: string): number[] | undefined {
-  const text = args.text(name);
-  if (text === undefined) return undefined;
-  if (/^(?:\d{1,15}(?:,\d{1,15})*)?$/.test(text)) {
-    return text === "" ? [] : text.split(",").map(Number);
-  }
-  throw new UsageError(
-    `Expected --${name} with the length along each dimension, such as --${name}=1,256,256${
-      name === "shards" ? ", or none" : ""
-    }, found ${JSON.stringify(text)}`,
+function shapeOf(
+  args: Arguments,
+  name: "chunks" | "shards",
+): number[] | undefined {
+  const none = name === "shards" ? ", or none" : "";
+  return valueOf(
+    args,
+    name,
+    ` with the length along each dimension, such as --${name}=1,256,256${none}`,
+    (text) => {
+      if (text === "") return [];
+      return /^\d{1,15}(?:,\d{1,15})*$/.test(text)
+        ? text.split(",").map(Number)
+        : undefined;
+    },
   );
 }
 
@@ -143,16 +151,17 @@ const UNITS = ["", "k", "m", "g", "t"];
 const LEAST_MEMORY = 2 ** 20;
 
 function memoryOf(args: Arguments): number | undefined {
-  const text = args.text("memory");
-  if (text === undefined) return undefined;
-  const [, digits, unit = "", binary] =
-    /^(\d{1,15}) ?([kmgt]?)(i?)b?$/.exec(text.toLowerCase()) ?? [];
-  const bytes = Number(digits) *
-    (binary ? 1024 : 1000) ** UNITS.indexOf(unit);
-  if (Number.isSafeInteger(bytes) && bytes >= LEAST_MEMORY) return bytes;
-  throw new UsageError(
-    `Expected --memory with a number of bytes from 1MiB, such as --memory=512MiB, found ${
-      JSON.stringify(text)
-    }`,
+  return valueOf(
+    args,
+    "memory",
+    " with a number of bytes from 1MiB, such as --memory=512MiB",
+    (text) => {
+      const [, digits, unit = "", binary] =
+        /^(\d{1,15}) ?([kmgt]?)(i?)b?$/.exec(text.toLowerCase()) ?? [];
+      const bytes = Number(digits) *
+        (binary ? 1024 : 1000) ** UNITS.indexOf(unit);
+      const isValid = Number.isSafeInteger(bytes) && bytes >= LEAST_MEMORY;
+      return isValid ? bytes : undefined;
+    },
   );
 }

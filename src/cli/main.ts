@@ -18,16 +18,12 @@ import { CommanderError } from "commander";
 import {
   addVersion,
   createParser,
-  type Io,
   parseCommand,
   UsageError,
 } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
-import { runLogged, writeText } from "./log.ts";
-import { WatchedRequests } from "./requests.ts";
-
-/** The output of the program, before the options of a command are known. */
-type Output = Omit<Io, "requests">;
+import { jsonText } from "./format.ts";
+import { type Output, runWithIo, writeText } from "./io.ts";
 
 /** The exit status of a program that was stopped by Ctrl-C. */
 const INTERRUPTED = 130;
@@ -65,9 +61,9 @@ export async function main(args: readonly string[]): Promise<number> {
       controller.abort(new Error("Stopped by Ctrl-C"));
     } else if (now - interruptedAt > SAME_INTERRUPT) Deno.exit(INTERRUPTED);
   };
-  const io: Output = {
+  const output: Output = {
     print: (line) => writeText(Deno.stdout, `${line}\n`, "standard output"),
-    note: (text) => {
+    write: (text) => {
       try {
         writeText(Deno.stderr, text, "standard error");
       } catch (error) {
@@ -80,17 +76,17 @@ export async function main(args: readonly string[]): Promise<number> {
   };
   Deno.addSignalListener("SIGINT", interrupt);
   try {
-    return await run(args, io);
+    return await run(args, output);
   } catch (error) {
     if (error instanceof Deno.errors.BrokenPipe) return UNREAD;
     if (controller.signal.aborted) {
-      io.note("Stopped\n");
+      output.write("Stopped\n");
       return INTERRUPTED;
     }
     const { errorJson, messageOf } = await import("./error_output.ts");
     const isUsage = error instanceof UsageError || error instanceof RangeError;
     const status = isUsage ? 2 : 1;
-    io.note(
+    output.write(
       args.includes("--json")
         ? `${errorJson(error, status)}\n`
         : `zarr-parts: ${messageOf(error)}\n`,
@@ -101,24 +97,24 @@ export async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-async function run(args: readonly string[], io: Output): Promise<number> {
+async function run(args: readonly string[], output: Output): Promise<number> {
   const [name = "", ...rest] = args;
-  if (name === "help") return await run([...rest, "--help"], io);
-  if (!Object.hasOwn(COMMANDS, name)) return runOverview(args, io);
+  if (name === "help") return await run([...rest, "--help"], output);
+  if (!Object.hasOwn(COMMANDS, name)) return runOverview(args, output);
   const command = await COMMANDS[name]!.load();
-  const parsed = parseCommand(command, rest, io.print);
+  const parsed = parseCommand(command, rest, output.print);
   if (parsed === undefined) return 0;
-  const requests = new WatchedRequests(parsed, io);
-  try {
-    const all: Io = { ...io, requests };
-    return await runLogged(args, parsed, all, (io) => command.run(parsed, io));
-  } finally {
-    requests.stop();
-  }
+  return await runWithIo(args, parsed, output, async (io) => {
+    const { output, lines = [], status = 0 } = await command.run(parsed, io);
+    if (!parsed.has("json")) {
+      if (!parsed.has("quiet")) { for (const line of lines) io.print(line); }
+    } else if (output !== undefined) io.print(jsonText(output));
+    return status;
+  });
 }
 
 /** Prints the list of commands or the version, and refuses all other arguments. */
-function runOverview(args: readonly string[], io: Output): number {
+function runOverview(args: readonly string[], { print }: Output): number {
   const [name = ""] = args;
   const names = Object.keys(COMMANDS);
   const known = `known are ${names.join(", ")}`;
@@ -130,17 +126,18 @@ function runOverview(args: readonly string[], io: Output): number {
       }`,
     );
   }
-  const typed = name.replace(/^-+/, "");
-  const nearest = typed === "v"
-    ? "version"
-    : nearestName(typed, ["version", "help"]);
-  const option = nearest?.[0] === typed[0] ? nearest : undefined;
-  const parser = createParser("zarr-parts", io.print, () =>
-    new UsageError(
-      option === undefined
-        ? `Expected a command before ${name}, such as zarr-parts inspect ${name}; ${known}`
-        : `Unknown option ${name}; did you mean --${option}?`,
-    ))
+  const option = ["version", "help"].find((option) =>
+    name.replace(/^-+/, "")[0] === option[0] &&
+    (name === "-v" || nearestName(name.replace(/^-+/, ""), [option]))
+  );
+  const message = option === undefined
+    ? `Expected a command before ${name}, such as zarr-parts inspect ${name}; ${known}`
+    : `Unknown option ${name}; did you mean --${option}?`;
+  const parser = createParser(
+    "zarr-parts",
+    print,
+    () => new UsageError(message),
+  )
     .usage("COMMAND [arguments]")
     .helpCommand(false)
     .addHelpText(

@@ -1,8 +1,8 @@
 import { migrate, type Migration } from "../jobs/mod.ts";
-import type { Command, Io } from "./command.ts";
-import { jsonText, someOf, unitsText } from "./format.ts";
+import type { Command } from "./command.ts";
 import { withFlags } from "./error_output.ts";
-import { assertSource, openWritableStore } from "./open_store.ts";
+import { someOf, unitsText } from "./format.ts";
+import { openTarget } from "./open_source.ts";
 
 /** `zarr-parts migrate PATH` */
 export const MIGRATE: Command = {
@@ -26,65 +26,56 @@ export const MIGRATE: Command = {
   ],
   async run(args, io) {
     const [place] = args.operands as [string];
-    await assertSource(place);
-    const isDryRun = args.has("dry-run");
-    const migration = await migrate(await openWritableStore(place, io), {
+    const dryRun = args.has("dry-run");
+    const migration = await migrate(await openTarget(place, io, true), {
       overwrite: args.has("overwrite"),
-      dryRun: isDryRun,
+      dryRun,
       removeV2: args.has("remove-v2"),
       fillValueAttribute: !args.has("no-fill-value-attribute"),
       keepGoing: args.has("keep-going"),
       signal: io.signal,
     });
-    if (args.has("json")) io.print(jsonText(migration));
-    else if (!args.has("quiet")) report(migration, { isDryRun, place }, io);
-    return 0;
+    const lines = linesOf(migration, place, dryRun ? "would be " : "");
+    return { output: migration, lines };
   },
 };
 
-function report(
+/** @param were What comes before the participle: empty, or `would be ` for a dry run. */
+function linesOf(
   { arrays, groups, written, kept, removed, leftOut, masked, notJson }:
     Migration,
-  { isDryRun, place }: { isDryRun: boolean; place: string },
-  io: Io,
-): void {
+  place: string,
+  were: string,
+): string[] {
   const nodes = [
     ...arrays.length > 0 ? [unitsText(arrays.length, "array")] : [],
     ...groups.length > 0 ? [unitsText(groups.length, "group")] : [],
   ].join(" and ");
-  const [would, were] = isDryRun ? ["would be ", "would be "] : ["", ""];
-  io.print(`${nodes} of Zarr v2 ${would}migrated in ${place}`);
-  io.print(
+  return [
+    `${nodes} of Zarr v2 ${were}migrated in ${place}`,
     `  ${unitsText(written.length, "zarr.json document")} ${were}written`,
-  );
-  if (kept.length > 0) {
-    io.print(
+    ...kept.length === 0 ? [] : [
       `  ${unitsText(kept.length, "node")} had a zarr.json already, and ${
         kept.length === 1 ? "keeps" : "keep"
       } it; --overwrite replaces it`,
-    );
-  }
-  if (removed.length > 0) {
-    io.print(
+    ],
+    ...removed.length === 0 ? [] : [
       `  ${unitsText(removed.length, "document")} of Zarr v2 ${were}removed`,
-    );
-  }
-  if (masked.length > 0) {
-    const paths = someOf(masked.map((path) => `/${path}`));
-    io.print(
+    ],
+    ...masked.length === 0 ? [] : [
       `  xarray takes the fill values of ${
         unitsText(masked.length, "array")
-      } for missing elements in Zarr v2, and not in Zarr v3, ${paths}`,
-    );
-  }
-  if (notJson.length > 0) {
-    io.print(
+      } for missing elements in Zarr v2, and not in Zarr v3, ${
+        someOf(masked.map((path) => `/${path}`))
+      }`,
+    ],
+    ...notJson.length === 0 ? [] : [
       `  NaN or an infinity is in the attributes in ${
         someOf(notJson)
       }, as it was: some programs cannot read such documents`,
-    );
-  }
-  for (const { path, message } of leftOut) {
-    io.print(`  left as it is, /${path}: ${withFlags(message)}`);
-  }
+    ],
+    ...leftOut.map(({ path, message }) =>
+      `  left as it is, /${path}: ${withFlags(message)}`
+    ),
+  ];
 }

@@ -1,5 +1,5 @@
 import { basename, dirname, join, resolve } from "node:path";
-import type { ZipDescription, ZipStore } from "../zip/mod.ts";
+import type { ZipStore } from "../zip/mod.ts";
 import {
   FileSystemStore,
   readSize,
@@ -8,10 +8,12 @@ import {
 } from "../stores/mod.ts";
 import { isMembers, parseZarrJson } from "../metadata/mod.ts";
 import { v2View } from "../views/mod.ts";
-import { type Arguments, type Io, UsageError } from "./command.ts";
+import { type Arguments, UsageError } from "./command.ts";
+import type { Io } from "./io.ts";
 import {
+  assertFolder,
   assertNoDocument,
-  assertSource,
+  assertTarget,
   openStore,
   pathOf,
   stateOf,
@@ -35,52 +37,88 @@ export async function openSource(
   { follow = false } = {},
 ): Promise<Source> {
   assertNoDocument(place);
-  const isQuiet = args.has("quiet");
   const archive = await findArchive(place, io);
-  if (archive === undefined) {
-    const store = await openStore(place, io, {
-      followLinks: args.has("follow-links"),
-    });
-    await assertSource(place);
-    if (!follow && !isQuiet && await isOfNamedNodes(store, io.signal)) {
-      io.note(
-        `${place}: the server lists no files, and the group has no consolidated metadata, so only nodes that attributes of OME-Zarr or GeoZarr name are found\n`,
+  if (archive !== undefined) {
+    return await openArchive(place, archive, io, follow);
+  }
+  const followLinks = args.has("follow-links");
+  const store = await openStore(place, io, { followLinks });
+  await assertFolder(place);
+  if (!follow && !args.has("quiet") && await isOfNamedNodes(store, io.signal)) {
+    io.hint(
+      `${place}: the server lists no files, and the group has no consolidated metadata, so only nodes that attributes of OME-Zarr or GeoZarr name are found`,
+    );
+  }
+  return store;
+}
+
+/**
+ * Opens a folder or a bucket to write to. Refuses web servers, archives and places that
+ * cannot become a folder.
+ *
+ * @param mustExist Whether a folder that does not exist is refused.
+ */
+export async function openTarget(
+  place: string,
+  io: Io,
+  mustExist = false,
+): Promise<Store> {
+  assertNoDocument(place);
+  if (/^https?:/i.test(place)) {
+    throw new UsageError(
+      `Cannot write to ${JSON.stringify(place)}, a web server`,
+    );
+  }
+  const store = await openStore(place, io);
+  if (await findArchive(place, io) !== undefined) {
+    throw new UsageError(
+      `Cannot write to ${
+        JSON.stringify(place)
+      }, since zip archives are only read: name a folder, and pack it by zip -0 -r, from within the folder`,
+    );
+  }
+  await (mustExist ? assertFolder(place) : assertTarget(place));
+  return store;
+}
+
+async function openArchive(
+  place: string,
+  { store, key, path }: ArchivePlace,
+  io: Io,
+  follow: boolean,
+): Promise<Source> {
+  const { ZipStore } = await import("../zip/zip_store.ts");
+  const zip = new ZipStore(store, key, { path, follow });
+  try {
+    const { nodes, folder } = await zip.describe({ signal: io.signal });
+    if (folder === "" && nodes.length > 1) {
+      throw new UsageError(
+        `Archive ${
+          JSON.stringify(place)
+        } holds ${nodes.length} nodes: add the path of one, such as ${
+          place.replace(/[/\\]$/, "")
+        }/${nodes[0]}`,
       );
     }
-    return store;
-  }
-  const { store, key, path } = archive;
-  const { ZipStore } = await import("../zip/zip_store.ts");
-  let zip: ZipStore;
-  try {
-    zip = new ZipStore(store, key, { path, follow });
-  } catch (error) {
-    throw error instanceof RangeError ? new UsageError(error.message) : error;
-  }
-  let description: ZipDescription;
-  try {
-    description = await zip.describe({ signal: io.signal });
+    if (folder !== path) {
+      io.hint(`${place}: reading ${JSON.stringify(folder)} in the archive`);
+    }
+    return zip;
   } catch (error) {
     io.signal.throwIfAborted();
-    if (isTimeout(error)) throw error;
+    if (isTimeout(error) || error instanceof UsageError) throw error;
     const isAbsent = error instanceof RangeError &&
       await readSize(store, key) === undefined;
-    if (isAbsent && pathOf(place) !== undefined) {
-      throw new Error(`There is no file ${JSON.stringify(place)}`);
+    if (pathOf(place) !== undefined) {
+      throw isAbsent
+        ? new Error(`There is no file ${JSON.stringify(place)}`)
+        : error;
     }
-    if (pathOf(place) === undefined) {
-      // A folder of a server may have the name of an archive.
-      const folder = await openStore(place, io);
-      if (await isNode(folder)) return folder;
-    }
+    // A folder of a server may have the name of an archive.
+    const folder = await openStore(place, io);
+    if (await isNode(folder)) return folder;
     throw isAbsent ? new Error(error.message) : error;
   }
-  assertOneNode(description, place);
-  const { folder } = description;
-  if (folder !== path && !isQuiet) {
-    io.note(`${place}: reading ${JSON.stringify(folder)} in the archive\n`);
-  }
-  return zip;
 }
 
 /** Whether only attributes tell which nodes a group has. */
@@ -106,21 +144,6 @@ function isTimeout(error: unknown): boolean {
     error.cause.name === "TimeoutError";
 }
 
-/** Whether a place is that of a zip archive, or of a node in one. */
-export async function isInArchive(place: string, io: Io): Promise<boolean> {
-  return await findArchive(place, io) !== undefined;
-}
-
-/** Refuses a zip archive where files are written. */
-export async function assertNoArchive(place: string, io: Io): Promise<void> {
-  if (!await isInArchive(place, io)) return;
-  throw new UsageError(
-    `Cannot write to ${
-      JSON.stringify(place)
-    }, since zip archives are only read: name a folder, and pack it by zip -0 -r, from within the folder`,
-  );
-}
-
 /** An archive in a store, and the path of a node in the archive. */
 interface ArchivePlace {
   readonly store: Store;
@@ -131,34 +154,23 @@ interface ArchivePlace {
 const NAME = /\.(?:zip|ozx)$/i;
 
 /** Finds the archive that a path or a URL leads to; `undefined` for other places. */
-async function findArchive(
+export async function findArchive(
   place: string,
   io: Io,
 ): Promise<ArchivePlace | undefined> {
   const path = pathOf(place);
-  return path === undefined
-    ? await findArchiveOfUrl(place, io)
-    : await findArchiveOfPath(path);
-}
-
-/** Finds the archive of a URL by its name, since nothing is looked up on servers. */
-async function findArchiveOfUrl(
-  place: string,
-  io: Io,
-): Promise<ArchivePlace | undefined> {
-  const found = /^((?:https?|s3):\/\/[^/?#]+)([^?#]*)(.*)$/is.exec(place);
-  if (found === null) return undefined;
-  const [, origin, names, rest] = found as unknown as string[];
-  const segments = names!.split("/");
+  if (path !== undefined) return await findArchiveOfPath(path);
+  // By its name, since nothing is looked up on servers.
+  const [, origin = "", names = "", rest = ""] =
+    /^((?:https?|s3):\/\/[^/?#]+)([^?#]*)(.*)$/is.exec(place) ?? [];
+  const segments = names.split("/");
   const at = segments.findIndex((segment) => NAME.test(segment));
   if (at < 0) return undefined;
-  const isHttp = /^http/i.test(origin!);
+  const isHttp = /^http/i.test(origin);
   const textOf = (segment: string) => isHttp ? decode(segment) : segment;
+  const folder = origin + segments.slice(0, at).join("/") + rest;
   return {
-    store: await openStore(
-      origin + segments.slice(0, at).join("/") + rest,
-      io,
-    ),
+    store: await openStore(folder, io),
     key: `/${textOf(segments[at]!)}`,
     path: segments.slice(at + 1).filter(Boolean).map(textOf).join("/"),
   };
@@ -173,36 +185,34 @@ function decode(segment: string): string {
   }
 }
 
-/** Finds the file that a path leads to or through. Other files than archives are no archives, whatever their names. */
+/**
+ * Finds the archive that a path leads to or through, by the start of the file or, if there is
+ * no file yet, by its name.
+ */
 async function findArchiveOfPath(
   path: string,
 ): Promise<ArchivePlace | undefined> {
-  let info = await stateOf(path);
-  // The usual case, without a module of Node, which takes time to load.
-  if (info?.isDirectory) return undefined;
   let file = resolve(path);
+  let info = await stateOf(file);
   const inside: string[] = [];
   while (info === undefined && dirname(file) !== file) {
     inside.unshift(basename(file));
     file = dirname(file);
     info = await stateOf(file);
   }
-  if (!info?.isFile) {
-    // A file that does not exist, or not yet.
+  if (info?.isFile) {
+    if (!NAME.test(file) && !await isZip(file)) return undefined;
+    file = await Deno.realPath(file);
+  } else {
     const at = inside.findIndex((name) => NAME.test(name));
-    return at < 0 ? undefined : placeOf(
-      join(file, ...inside.slice(0, at + 1)),
-      inside.slice(at + 1).join("/"),
-    );
+    if (at < 0) return undefined;
+    file = join(file, ...inside.splice(0, at + 1));
   }
-  return NAME.test(file) || await isZip(file)
-    ? placeOf(await Deno.realPath(file), inside.join("/"))
-    : undefined;
-}
-
-function placeOf(file: string, path: string): ArchivePlace {
-  const store = new FileSystemStore(dirname(file));
-  return { store, key: `/${basename(file)}`, path };
+  return {
+    store: new FileSystemStore(dirname(file)),
+    key: `/${basename(file)}`,
+    path: inside.join("/"),
+  };
 }
 
 /** Whether a file starts as zip files do: with an entry, or with the last record of an empty one. */
@@ -212,21 +222,6 @@ async function isZip(path: string): Promise<boolean> {
   await file.read(start);
   const [p, k, ...type] = start;
   return p === 0x50 && k === 0x4b && ["3,4", "5,6"].includes(`${type}`);
-}
-
-/** Refuses an archive of several nodes without the path of one. */
-function assertOneNode(
-  { nodes, folder }: ZipDescription,
-  place: string,
-): void {
-  if (folder !== "" || nodes.length < 2) return;
-  throw new UsageError(
-    `Archive ${
-      JSON.stringify(place)
-    } holds ${nodes.length} nodes: add the path of one, such as ${
-      place.replace(/[/\\]$/, "")
-    }/${nodes[0]}`,
-  );
 }
 
 /** Whether a store holds a node at its root, as far as it can be read. */

@@ -6,7 +6,8 @@ import {
   isAbsence,
   type Store,
 } from "../stores/mod.ts";
-import { type Io, type Requests, UsageError } from "./command.ts";
+import { UsageError } from "./command.ts";
+import type { Io, Requests } from "./io.ts";
 
 /**
  * Opens the store of a path or a URL.
@@ -18,35 +19,25 @@ export async function openStore(
   { requests }: Io,
   options: FileSystemStoreOptions = {},
 ): Promise<Store> {
+  const path = pathOf(place);
   try {
-    return await storeOf(place, requests, options);
+    if (path !== undefined) return new FileSystemStore(path, options);
+    if (/^s3:/i.test(place)) return await openBucketStore(place, requests);
+    if (/^https?:/i.test(place)) {
+      const { HttpStore } = await import("../stores/http/http_store.ts");
+      return new HttpStore(place, requests);
+    }
   } catch (error) {
     // Stores throw these for URLs that they cannot use.
     const isUrl = error instanceof TypeError || error instanceof RangeError;
     throw isUrl ? new UsageError(error.message) : error;
   }
-}
-
-async function storeOf(
-  place: string,
-  requests: Requests,
-  options: FileSystemStoreOptions,
-): Promise<Store> {
-  if (/^https?:/i.test(place)) {
-    const { HttpStore } = await import("../stores/http/http_store.ts");
-    return new HttpStore(place, requests);
-  }
-  if (/^s3:/i.test(place)) return await openBucketStore(place, requests);
-  if (/^file:/i.test(place)) {
-    return new FileSystemStore(fileUrl(place), options);
-  }
-  const scheme = /^([a-z][a-z\d+.-]+):\/\//i.exec(place)?.[1];
-  if (scheme === undefined) return new FileSystemStore(place, options);
+  const scheme = place.replace(/:.*/s, "").toLowerCase();
   throw new UsageError(
     `Cannot open ${
       JSON.stringify(place)
     }: expected a path, or a URL with http:, https:, s3: or file:${
-      OTHER_CLOUDS[scheme.toLowerCase()] ?? ""
+      OTHER_CLOUDS[scheme] ?? ""
     }`,
   );
 }
@@ -67,12 +58,8 @@ const OTHER_CLOUDS: Readonly<Record<string, string>> = {
 /** Matches the path of the document of a node, which users type where they mean the folder of the node. */
 const DOCUMENT = /[\/\\](?:zarr\.json|\.zarray|\.zgroup|\.zattrs|\.zmetadata)$/;
 
-/**
- * Refuses places that hold no node to read: the document of a node, a file, and a folder
- * that does not exist. URLs of servers are not looked up here.
- */
-export async function assertSource(place: string): Promise<void> {
-  assertNoDocument(place);
+/** Refuses a file, and a folder that does not exist. URLs of servers are not looked up here. */
+export async function assertFolder(place: string): Promise<void> {
   const path = pathOf(place);
   if (path === undefined) return;
   const info = await stateOf(path);
@@ -137,17 +124,13 @@ function fileForFolder(place: string): UsageError {
   );
 }
 
+const URL_START = /^(?:(?:https?|s3|file):|[a-z][a-z\d+.-]+:\/\/)/i;
+
 /** The path of a place on this machine; `undefined` for a URL of a server. */
 export function pathOf(place: string): string | undefined {
-  if (/^file:/i.test(place)) return fileURLToPath(fileUrl(place));
-  return /^(?:https?|s3):|^[a-z][a-z\d+.-]+:\/\//i.test(place) || place === ""
-    ? undefined
-    : place;
-}
-
-function fileUrl(place: string): URL {
-  const url = new URL(place);
-  if (/^file:\/\/\/|^file:\/[^/]/i.test(place)) return url;
+  if (!URL_START.test(place)) return place;
+  if (!/^file:/i.test(place)) return undefined;
+  if (/^file:\/(?:\/\/|[^/])/i.test(place)) return fileURLToPath(place);
   throw new UsageError(
     `Expected a path, or a URL that starts with file:///, found ${
       JSON.stringify(place)
@@ -167,20 +150,9 @@ export async function stateOf(
   }
 }
 
-/** Opens the store of a path that is written to. */
-export async function openWritableStore(
-  place: string,
-  io: Io,
-): Promise<Store> {
-  if (!/^https?:/i.test(place)) return await openStore(place, io);
-  throw new UsageError(
-    `Cannot write to ${JSON.stringify(place)}, a web server`,
-  );
-}
-
 /** Refuses a URL where a command takes only paths: as a path, the URL would name a folder such as `s3:`. */
 export function assertPath(place: string): void {
-  if (!/^(?:(?:https?|s3|file):|[a-z][a-z\d+.-]+:\/\/)/i.test(place)) return;
+  if (!URL_START.test(place)) return;
   throw new UsageError(
     `Cannot use ${JSON.stringify(place)} here: expected a path, found a URL`,
   );

@@ -8,8 +8,6 @@ import type {
 } from "../jobs/mod.ts";
 import type { ArrayMetadata } from "../metadata/mod.ts";
 import type { Recovery } from "../stores/mod.ts";
-import type { Io } from "./command.ts";
-import { jsonText } from "./format.ts";
 
 /**
  * The types of the JSON that commands print with `--json`, by the names of the commands.
@@ -92,14 +90,4 @@ export interface ErrorOutput {
   };
   /** The exit status. */
   readonly status: number;
-}
-
-/** Prints the JSON output of a command. */
-export function printJson<Name extends keyof Outputs>(
-  io: Pick<Io, "print">,
-  _name: Name,
-  output: Outputs[Name],
-  indent?: number,
-): void {
-  io.print(jsonText(output, indent));
 }

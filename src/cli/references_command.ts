@@ -8,15 +8,15 @@ import type { Store } from "../stores/mod.ts";
 import {
   type Arguments,
   type Command,
-  type Io,
   UsageError,
   wholeNumber,
 } from "./command.ts";
 import { countText, unitsText } from "./format.ts";
+import type { Io } from "./io.ts";
 import { neededCodecs } from "./needed_codecs.ts";
 import { openSource } from "./open_source.ts";
 import { pathOf } from "./open_store.ts";
-import { printJson } from "./outputs.ts";
+import type { Outputs } from "./outputs.ts";
 import { chosenNodes, NODE_OPTIONS, SOURCE_OPTIONS } from "./shared_options.ts";
 
 /** Above this number of references, the command names a format that is faster to open. */
@@ -49,7 +49,7 @@ export const REFERENCES: Command = {
         "Expected -o FILE, the file to write, such as -o refs.json",
       );
     }
-    const inlineLimit = wholeNumber(args, "inline-limit", 0);
+    const inlineLimit = wholeNumber(args, "inline-limit");
     const urlPrefix = args.text("url-prefix") ?? urlOf(source);
     const store = await openSource(source, args, io);
     if (store.describe !== undefined) {
@@ -78,25 +78,24 @@ export const REFERENCES: Command = {
       await rm(unfinished, { force: true });
       throw error;
     }
-    const codecs = args.has("quiet")
-      ? undefined
-      : await neededCodecsOf(store, args, io);
-    if (codecs !== undefined) io.note(`${codecs}\n`);
-    if (args.has("json")) {
-      printJson(io, "references", { references: count, urlPrefix });
-      return 0;
+    if (!args.has("quiet")) {
+      const codecs = await neededCodecsOf(store, args, io);
+      if (codecs) io.hint(codecs);
     }
-    if (count > MANY) {
+    if (count > MANY && !args.has("json")) {
       io.note(
         `${
           countText(count)
-        } references take long to open; VirtualiZarr with Icechunk opens as many at once\n`,
+        } references take long to open; VirtualiZarr with Icechunk opens as many at once`,
       );
     }
-    if (args.has("quiet")) return 0;
-    io.print(`${output}: ${unitsText(count, "reference")}`);
-    for (const line of openingLines(resolve(output), urlPrefix)) io.print(line);
-    return 0;
+    return {
+      output: { references: count, urlPrefix } satisfies Outputs["references"],
+      lines: [
+        `${output}: ${unitsText(count, "reference")}`,
+        ...openingLines(resolve(output), urlPrefix),
+      ],
+    };
   },
 };
 

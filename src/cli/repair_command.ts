@@ -1,10 +1,9 @@
 import { repair } from "../jobs/mod.ts";
 import type { Command } from "./command.ts";
-import { bytesText, countText, ProgressLine, unitsText } from "./format.ts";
-import { assertNoArchive } from "./open_source.ts";
-import { assertSource, openWritableStore } from "./open_store.ts";
 import { withFlags } from "./error_output.ts";
-import { printJson } from "./outputs.ts";
+import { bytesText, countText, unitsText } from "./format.ts";
+import { openTarget } from "./open_source.ts";
+import type { Outputs } from "./outputs.ts";
 import {
   CODECS,
   FAIL_ON_OPTION,
@@ -33,62 +32,52 @@ export const REPAIR: Command = {
     const fails = failsOn(args);
     const [place] = args.operands as [string];
     const threads = threadsOf(args);
-    const progress = new ProgressLine(io, args.has("quiet"));
-    const isText = !args.has("json");
     const isDry = args.has("dry-run");
-    const isDone = isText && !args.has("quiet");
+    const isText = !args.has("json");
+    const would = (done: string, repair: string) =>
+      isDry ? `would ${repair}` : done;
     let [repairs, failures, left] = [0, 0, 0];
-    const store = await openWritableStore(place, io);
-    await assertNoArchive(place, io);
-    await assertSource(place);
-    const { recovery, ...result } = await repair(store, "", {
+    const store = await openTarget(place, io, true);
+    const output = await repair(store, "", {
       deep: args.has("deep"),
       codecs: CODECS,
       dryRun: isDry,
       threads,
       signal: io.signal,
-      onProgress: ({ done, total }) => progress.update(done, total),
+      onProgress: ({ done, total }) => io.progress(done, total),
       onRepaired({ rule, message }) {
         repairs++;
-        progress.clear();
-        if (isDone) {
-          io.print(
-            `${isDry ? "would repair" : "repaired"} ${rule}: ${message}`,
-          );
-        }
+        if (!isText || args.has("quiet")) return;
+        io.print(`${would("repaired", "repair")} ${rule}: ${message}`);
       },
       onUnrepaired({ finding, reason }) {
         left++;
         if (fails(finding)) failures++;
-        progress.clear();
         const { severity, rule, message } = finding;
-        if (isText) {
-          io.print(
-            `${severity} ${rule}: ${withFlags(`${message}; ${reason}`)}`,
-          );
-        }
+        if (!isText) return;
+        io.print(`${severity} ${rule}: ${withFlags(`${message}; ${reason}`)}`);
       },
-    }).finally(() => progress.clear());
-    if (!isText) printJson(io, "repair", { recovery, ...result });
-    if (isDone) {
-      const { written, deleted, temporary } = recovery;
-      const done = isDry ? "would finish" : "finished";
-      for (const key of written) io.print(`${done} the write of ${key}`);
-      for (const key of deleted) io.print(`${done} the deletion of ${key}`);
-      if (temporary.files > 0) {
-        io.print(
-          `${isDry ? "would remove" : "removed"} ${
-            unitsText(temporary.files, "temporary file")
-          }, ${bytesText(temporary.bytes)}`,
-        );
-      }
-      repairs += written.length + deleted.length + temporary.files;
-      const sum = `${countText(repairs)} ${
-        isDry ? "can be repaired" : "repaired"
-      }`;
-      if (left > 0) io.print(`${sum}, ${countText(left)} left unrepaired`);
-      else io.print(repairs > 0 ? sum : "Nothing to repair");
-    }
-    return failures > 0 ? 1 : 0;
+    });
+    const { written, deleted, temporary: { files, bytes } } = output.recovery;
+    const finished = would("finished", "finish");
+    repairs += written.length + deleted.length + files;
+    const sum = `${countText(repairs)} ${
+      isDry ? "can be repaired" : "repaired"
+    }`;
+    const rest = left > 0 ? `, ${countText(left)} left unrepaired` : "";
+    return {
+      output: output satisfies Outputs["repair"],
+      lines: [
+        ...written.map((key) => `${finished} the write of ${key}`),
+        ...deleted.map((key) => `${finished} the deletion of ${key}`),
+        ...files === 0 ? [] : [
+          `${would("removed", "remove")} ${
+            unitsText(files, "temporary file")
+          }, ${bytesText(bytes)}`,
+        ],
+        repairs + left > 0 ? sum + rest : "Nothing to repair",
+      ],
+      status: failures > 0 ? 1 : 0,
+    };
   },
 };

@@ -1,14 +1,17 @@
 import { createHandler, parseMount, type ServedForm } from "../serve/mod.ts";
+import { setTimeout as wait } from "node:timers/promises";
 import {
   type Arguments,
   type Command,
-  type Io,
   UsageError,
+  valueOf,
 } from "./command.ts";
-import { isInArchive, openSource } from "./open_source.ts";
+import { jsonText } from "./format.ts";
+import type { Io } from "./io.ts";
+import { findArchive, openSource } from "./open_source.ts";
 import { pathOf as localPath, stateOf } from "./open_store.ts";
+import type { Outputs } from "./outputs.ts";
 import { IndexPages } from "./page/index_pages.ts";
-import { printJson } from "./outputs.ts";
 import { SOURCE_OPTIONS } from "./shared_options.ts";
 
 const DEFAULT_PORT = 8000;
@@ -41,12 +44,11 @@ export const SERVE: Command = {
   ],
   async run(args, io) {
     const [place] = args.operands as [string];
-    const isQuiet = args.has("quiet");
-    if (!await isInArchive(place, io)) await assertFolder(place);
+    if (await findArchive(place, io) === undefined) await assertServed(place);
     const store = await openSource(place, args, io, { follow: true });
     const mount = parseMount(args.text("mount") ?? "/");
     const onError = (error: unknown, { method, url }: Request) =>
-      io.note(`zarr-parts: ${method} ${pathOf(url)}: ${chainOf(error)}\n`);
+      io.note(`zarr-parts: ${method} ${pathOf(url)}: ${chainOf(error)}`);
     const handler = createHandler(store, {
       form: formOf(args),
       mount,
@@ -54,14 +56,11 @@ export const SERVE: Command = {
       ...localPath(place) !== undefined && { keep: { seconds: 1 } },
       onError,
     });
-    const pages = new IndexPages(store, titleOf(place), {
-      mount,
-      onError,
-    });
+    const pages = new IndexPages(store, titleOf(place), { mount, onError });
     const isJson = args.has("json");
     const announce = printer(io);
-    const print = isQuiet ? () => {} : announce;
-    const server = new Server(args, io, async (request, { completed }) => {
+    const print = args.has("quiet") ? () => {} : announce;
+    const listen = listener(args, io, async (request, { completed }) => {
       const start = performance.now();
       const response = await pages.answer(request) ?? await handler(request);
       const log = (isComplete: boolean) => {
@@ -71,16 +70,22 @@ export const SERVE: Command = {
       completed.then(() => log(true), () => log(false));
       return response;
     });
-    const { hostname, port } = server.address;
+    const server = listen();
+    const { hostname, port } = server.addr;
     const host = hostname.includes(":") ? `[${hostname}]` : hostname;
     const url = `http://${host}:${port}${mount}/`;
+    const terminated = new AbortController();
+    const stop = () => terminated.abort();
     // A signal may come as soon as the URL is printed.
-    const stopped = stopSignal(io);
-    if (isJson) printJson({ print: announce }, "serve", { url }, 0);
+    const isUnix = Deno.build.os !== "windows";
+    if (isUnix) Deno.addSignalListener("SIGTERM", stop);
+    const output: Outputs["serve"] = { url };
+    if (isJson) announce(jsonText(output, 0));
     else print(`Serving ${place} at ${url}`);
-    await stopped;
-    await server.stop();
-    return 0;
+    const signal = AbortSignal.any([io.signal, terminated.signal]);
+    await serveUntil(signal, server, () => listen(port), io);
+    if (isUnix) Deno.removeSignalListener("SIGTERM", stop);
+    return {};
   },
 };
 
@@ -95,7 +100,7 @@ function printer(io: Io): (line: string) => void {
       if (!(error instanceof Deno.errors.BrokenPipe)) throw error;
       isRead = false;
       io.note(
-        "zarr-parts: Nobody reads standard output any more: requests are answered, and not printed\n",
+        "zarr-parts: Nobody reads standard output any more: requests are answered, and not printed",
       );
     }
   };
@@ -130,7 +135,7 @@ function titleOf(place: string): string {
 }
 
 /** Refuses a path that is not a folder, which a store would read as an empty folder. */
-async function assertFolder(place: string): Promise<void> {
+async function assertServed(place: string): Promise<void> {
   const path = localPath(place);
   const info = path === undefined ? undefined : await stateOf(path);
   if (path === undefined || info?.isDirectory) return;
@@ -141,90 +146,73 @@ async function assertFolder(place: string): Promise<void> {
   );
 }
 
-/** A server that goes on after the process had too many open files to accept a connection. */
-class Server {
-  readonly address: Deno.NetAddr;
-  readonly #io: Io;
-  readonly #handler: Deno.ServeHandler<Deno.NetAddr>;
-  #server: Deno.HttpServer<Deno.NetAddr> | undefined;
-  #pause = SHORTEST_PAUSE;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-
-  /** Starts the server. */
-  constructor(
-    args: Arguments,
-    io: Io,
-    handler: Deno.ServeHandler<Deno.NetAddr>,
-  ) {
-    this.#io = io;
-    this.#handler = handler;
-    const hostname = args.text("host") ?? "127.0.0.1";
-    const text = args.text("port") ?? `${DEFAULT_PORT}`;
-    const port = Number(text);
-    if (!/^\d+$/.test(text) || port > 65535) {
-      throw new UsageError(
-        `Expected --port to be a number from 0 to 65535, found ${
-          JSON.stringify(text)
-        }`,
-      );
-    }
+/** Returns a function that starts the server at a port, by default that of `--port`. */
+function listener(
+  args: Arguments,
+  io: Io,
+  handler: Deno.ServeHandler<Deno.NetAddr>,
+): (port?: number) => Deno.HttpServer<Deno.NetAddr> {
+  const hostname = args.text("host") ?? "127.0.0.1";
+  const given = valueOf(
+    args,
+    "port",
+    " to be a number from 0 to 65535",
+    (text) => /^\d+$/.test(text) && +text <= 65535 ? +text : undefined,
+  ) ?? DEFAULT_PORT;
+  /** Answers for an error that no answer was made of. */
+  const onError = (error: unknown) => {
+    io.note(`zarr-parts: ${chainOf(error)}`);
+    return new Response("The server failed\n", { status: 500 });
+  };
+  return (port = given) => {
     try {
-      this.address = this.#listen(hostname, port);
+      return Deno.serve({ hostname, port, onListen() {}, onError }, handler);
     } catch (error) {
       throw listenError(error as Error, hostname, port);
     }
-  }
+  };
+}
 
-  /** Stops the server, and waits some time for the answers that are under way. */
-  async stop(): Promise<void> {
-    clearTimeout(this.#timer);
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    await Promise.race([
-      this.#server?.shutdown(),
-      new Promise<void>((resolve) => timer = setTimeout(resolve, GRACE)),
-    ]);
-    clearTimeout(timer);
-  }
-
-  #listen(hostname: string, port: number): Deno.NetAddr {
-    const server = Deno.serve(
-      { hostname, port, onListen() {}, onError: (error) => this.#fail(error) },
-      this.#handler,
-    );
+/**
+ * Waits for a signal, and then for the answers that are under way. Listens again after the
+ * process had too many open files to accept a connection, since a connection that ends leaves
+ * room for another one.
+ */
+async function serveUntil(
+  signal: AbortSignal,
+  first: Deno.HttpServer,
+  listen: () => Deno.HttpServer,
+  io: Io,
+): Promise<void> {
+  const stopped = new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+  let server: Deno.HttpServer | undefined = first;
+  let pause = SHORTEST_PAUSE;
+  while (!signal.aborted) {
     const start = performance.now();
-    server.finished.catch((error) => {
-      this.#server = undefined;
-      if (performance.now() - start > LONGEST_PAUSE) {
-        this.#pause = SHORTEST_PAUSE;
+    try {
+      server ??= listen();
+      await Promise.race([server.finished, stopped]);
+    } catch (error) {
+      server = undefined;
+      if (performance.now() - start > LONGEST_PAUSE) pause = SHORTEST_PAUSE;
+      if (pause === SHORTEST_PAUSE) {
+        io.note(
+          `zarr-parts: Cannot accept connections, trying again: ${
+            (error as Error).message
+          }`,
+        );
       }
-      this.#listenLater(error);
-    });
-    this.#server = server;
-    return server.addr;
-  }
-
-  /** Answers for an error that no answer was made of. */
-  #fail(error: unknown): Response {
-    this.#io.note(`zarr-parts: ${chainOf(error)}\n`);
-    return new Response("The server failed\n", { status: 500 });
-  }
-
-  /** Listens again after a while: a connection that ends leaves room for another one. */
-  #listenLater({ message }: Error): void {
-    if (this.#pause === SHORTEST_PAUSE) {
-      this.#io.note(
-        `zarr-parts: Cannot accept connections, trying again: ${message}\n`,
-      );
+      await wait(pause, undefined, { signal }).catch(() => {});
+      pause = Math.min(2 * pause, LONGEST_PAUSE);
     }
-    this.#timer = setTimeout(() => {
-      try {
-        this.#listen(this.address.hostname, this.address.port);
-      } catch (error) {
-        this.#listenLater(error as Error);
-      }
-    }, this.#pause);
-    this.#pause = Math.min(2 * this.#pause, LONGEST_PAUSE);
   }
+  const grace = new AbortController();
+  const limit = wait(GRACE, undefined, { signal: grace.signal });
+  await Promise.race([server?.shutdown(), limit]);
+  grace.abort();
 }
 
 function listenError(error: Error, hostname: string, port: number): Error {
@@ -241,18 +229,6 @@ function listenError(error: Error, hostname: string, port: number): Error {
       (free.addr as Deno.NetAddr).port
     } is free`,
   );
-}
-
-/** Waits for Ctrl-C, or for the signal by which services are stopped. */
-async function stopSignal({ signal }: Io): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const stop = () => resolve();
-  if (signal.aborted) stop();
-  signal.addEventListener("abort", stop, { once: true });
-  const isUnix = Deno.build.os !== "windows";
-  if (isUnix) Deno.addSignalListener("SIGTERM", stop);
-  await promise;
-  if (isUnix) Deno.removeSignalListener("SIGTERM", stop);
 }
 
 /** A request that was answered. */

@@ -4,7 +4,8 @@ import type { Finding, VerifyOptions } from "../jobs/mod.ts";
 import {
   type Arguments,
   type Command,
-  UsageError,
+  oneOf,
+  valueOf,
   wholeNumber,
 } from "./command.ts";
 import { MODULES } from "./page/modules.ts";
@@ -41,20 +42,17 @@ export const SHARE_OPTION: Command["options"] = {
 
 /** Parses `--share K/N`. A single share is all of the work. */
 export function shareOf(args: Arguments): Share | undefined {
-  const text = args.text("share");
-  if (text === undefined) return undefined;
-  const [, number, count] = /^(\d+)\/(\d+)$/.exec(text) ?? [];
-  const isShare = Number(number) >= 1 && Number(number) <= Number(count);
-  if (!isShare) {
-    throw new UsageError(
-      `Expected --share=K/N with K from 1 to N, such as 3/16, found ${
-        JSON.stringify(text)
-      }`,
-    );
-  }
-  return count === "1"
-    ? undefined
-    : { index: Number(number) - 1, count: Number(count) };
+  const share = valueOf(
+    args,
+    "share",
+    "=K/N with K from 1 to N, such as 3/16",
+    (text) => {
+      const [, number, count] = /^(\d+)\/(\d+)$/.exec(text)?.map(Number) ?? [];
+      const isShare = number! >= 1 && number! <= count!;
+      return isShare ? { index: number! - 1, count: count! } : undefined;
+    },
+  );
+  return share?.count === 1 ? undefined : share;
 }
 
 /** The option for the number of threads that decode and encode. */
@@ -68,15 +66,17 @@ const MOST_THREADS = 1024;
 
 /** Parses `--threads N`. */
 export function threadsOf(args: Arguments): number | undefined {
-  const threads = wholeNumber(args, "threads", 0);
-  if (threads === undefined || threads <= MOST_THREADS) return threads;
-  throw new UsageError(
-    `Expected --threads=N with a whole number up to ${MOST_THREADS}, found "${threads}"`,
+  wholeNumber(args, "threads");
+  return valueOf(
+    args,
+    "threads",
+    `=N with a whole number up to ${MOST_THREADS}`,
+    (text) => Number(text) <= MOST_THREADS ? Number(text) : undefined,
   );
 }
 
-/** The severities, from the least one. */
-const SEVERITIES: readonly Finding["severity"][] = ["note", "warning", "error"];
+/** The severities, from the greatest one. */
+const SEVERITIES: readonly Finding["severity"][] = ["error", "warning", "note"];
 
 /** The option for the findings that make the exit status 1. */
 export const FAIL_ON_OPTION: Command["options"] = {
@@ -86,16 +86,9 @@ export const FAIL_ON_OPTION: Command["options"] = {
 
 /** Returns a function that returns whether a finding makes the exit status 1. */
 export function failsOn(args: Arguments): (finding: Finding) => boolean {
-  const least = args.text("fail-on") ?? "error";
-  const rank = SEVERITIES.indexOf(least as Finding["severity"]);
-  if (rank < 0) {
-    throw new UsageError(
-      `Expected --fail-on=error, warning or note, found ${
-        JSON.stringify(least)
-      }`,
-    );
-  }
-  return ({ severity }) => SEVERITIES.indexOf(severity) >= rank;
+  const least = oneOf(args, "fail-on", SEVERITIES) ?? "error";
+  const failing = SEVERITIES.slice(0, SEVERITIES.indexOf(least) + 1);
+  return ({ severity }) => failing.includes(severity);
 }
 
 /** The codecs of zarrita, which is loaded for the first array that needs one of them. */

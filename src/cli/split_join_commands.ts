@@ -6,14 +6,15 @@ import { FileSystemStore, type StoreKey } from "../stores/mod.ts";
 import {
   type Arguments,
   type Command,
-  type Io,
+  type Result,
   UsageError,
 } from "./command.ts";
 import { drawParts } from "./draw_array.ts";
-import { bytesText, countText, ProgressLine } from "./format.ts";
 import { withFolder } from "./error_output.ts";
+import { bytesText, countText } from "./format.ts";
+import type { Io } from "./io.ts";
 import { assertPath, stateOf } from "./open_store.ts";
-import { printJson } from "./outputs.ts";
+import type { Outputs } from "./outputs.ts";
 
 /** The options of the commands that split and join single files. */
 const FILE_PARTS_OPTIONS: Command["options"] = {
@@ -41,8 +42,7 @@ export const SPLIT: Command = {
     const [path] = args.operands as [string];
     const { file, parts } = filePartsOf(args, path, args.text("to") ?? path);
     const size = await copyFiles(file, parts, path, args, io);
-    await reportParts(`${path} split`, size, parts.paths, args, io);
-    return 0;
+    return await reportOf(`${path} split`, size, parts.paths);
   },
 };
 
@@ -65,8 +65,7 @@ export const JOIN: Command = {
     const path = args.text("to") ?? name;
     const { file, parts } = filePartsOf(args, path, name);
     const size = await copyFiles(parts, file, path, args, io);
-    await reportParts(`${path} joined`, size, parts.paths, args, io);
-    return 0;
+    return await reportOf(`${path} joined`, size, parts.paths);
   },
 };
 
@@ -166,19 +165,16 @@ async function copyFiles(
         : `There are no parts: expected ${names}`,
     );
   }
-  const progress = new ProgressLine(io, args.has("quiet"));
   try {
     const checks = { hasChecksum: args.has("crc32c") };
     const checked = checkedStream(stream, checks, {
       key: path,
       size,
-      onProgress: (done) => progress.update(done, size, done),
+      onProgress: (done) => io.progress(done, size, done),
     });
     await to.store.set(to.key, checked, { signal });
   } catch (error) {
     throw withFolder(error, dirname(resolve(to.paths[0]!)));
-  } finally {
-    progress.clear();
   }
   return size;
 }
@@ -230,24 +226,24 @@ async function assertReplaceable(
   }
 }
 
-/** Prints the lengths of the file and of its parts. */
-async function reportParts(
+/** Says the lengths of the file and of its parts. */
+async function reportOf(
   text: string,
   size: number,
   paths: readonly string[],
-  args: Arguments,
-  io: Io,
-): Promise<void> {
+): Promise<Result> {
   const parts = await Promise.all(
     paths.map(async (path) => ({ path, size: (await Deno.stat(path)).size })),
   );
-  if (args.has("json")) return printJson(io, "split", { size, parts });
-  if (args.has("quiet")) return;
-  io.print(`${text}, ${bytesText(size)}`);
-  const lines = parts.map(({ path, size }) => ({
-    key: path,
-    size: countText(size),
-    holds: "",
-  }));
-  for (const line of drawParts(lines)) io.print(line);
+  return {
+    output: { size, parts } satisfies Outputs["split"],
+    lines: [
+      `${text}, ${bytesText(size)}`,
+      ...drawParts(parts.map(({ path, size }) => ({
+        key: path,
+        size: countText(size),
+        holds: "",
+      }))),
+    ],
+  };
 }

@@ -1,9 +1,9 @@
 import { type Verification, verify } from "../jobs/mod.ts";
 import type { Command } from "./command.ts";
-import { countText, ProgressLine, unitsText } from "./format.ts";
+import { countText, unitsText } from "./format.ts";
 import { openSource } from "./open_source.ts";
 import { withFlags } from "./error_output.ts";
-import { printJson } from "./outputs.ts";
+import type { Outputs } from "./outputs.ts";
 import {
   chosenNodes,
   CODECS,
@@ -43,8 +43,6 @@ export const VERIFY: Command = {
     const share = shareOf(args);
     const threads = threadsOf(args);
     const store = await openSource(place, args, io);
-    const progress = new ProgressLine(io, args.has("quiet"));
-    const isText = !args.has("json");
     let hasFailed = false;
     const result = await verify(store, "", {
       ...chosenNodes(args),
@@ -54,21 +52,19 @@ export const VERIFY: Command = {
       ...share && { share },
       threads,
       signal: io.signal,
-      onProgress: ({ done, total }) => progress.update(done, total),
+      onProgress: ({ done, total }) => io.progress(done, total),
       onFinding(finding) {
         const { severity, rule, message } = finding;
         hasFailed ||= fails(finding);
-        progress.clear();
-        if (isText) {
-          io.print(`${severity} ${rule}: ${withFlags(message)}`);
-        }
+        if (args.has("json")) return;
+        io.print(`${severity} ${rule}: ${withFlags(message)}`);
       },
-    }).finally(() => progress.clear());
-    if (!isText) printJson(io, "verify", result);
-    else if (!args.has("quiet")) {
-      for (const line of summaryOf(result)) io.print(line);
-    }
-    return hasFailed ? 1 : 0;
+    });
+    return {
+      output: result satisfies Outputs["verify"],
+      lines: summaryOf(result),
+      status: hasFailed ? 1 : 0,
+    };
   },
 };
 

@@ -30,8 +30,10 @@ export {
   rootIn,
 } from "./node_location.ts";
 export {
-  listedPaths,
+  findPaths,
+  type FoundPaths,
   type Node,
+  readNode,
   readNodeDocument,
   readNodes,
 } from "./read_nodes.ts";

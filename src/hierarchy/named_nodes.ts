@@ -23,23 +23,21 @@ export function withoutNamedNodes(
   path: string,
   isGone: (path: string) => boolean,
 ): unknown {
-  if (!isMembers(document)) return document;
+  if (!isMembers(document) || !isMembers(document.attributes)) return document;
   const names: Names = (name, group = path) => {
     const named = typeof name === "string"
       ? resolvePath(group, name)
       : undefined;
     return named !== undefined && isGone(named);
   };
-  return changeMember(document, "attributes", (attributes) => {
-    if (!isMembers(attributes)) return attributes;
-    const changed = changeAttributes(attributes, path, names);
+  const attributes = changeAttributes(document.attributes, path, names);
+  if (isMembers(attributes.ome)) {
     // OME-Zarr 0.5 has its members in one of the attributes.
-    return changeMember(
-      changed,
-      "ome",
-      (ome) => isMembers(ome) ? changeAttributes(ome, path, names) : ome,
-    );
-  });
+    attributes.ome = changeAttributes(attributes.ome, path, names);
+  }
+  return isSameJson(attributes, document.attributes)
+    ? document
+    : { ...document, attributes };
 }
 
 /**
@@ -81,7 +79,7 @@ function changeAttributes(
   attributes: Members,
   path: string,
   names: Names,
-): Members {
+): Record<string, unknown> {
   // The series lie beside the group that lists them.
   const parent = resolvePath(path, "..");
   const changes: Record<string, (value: unknown) => unknown> = {
@@ -92,117 +90,85 @@ function changeAttributes(
     series: (list) =>
       withoutItems(list, (name) => parent !== undefined && names(name, parent)),
   };
-  let changed = attributes;
+  const changed: Record<string, unknown> = { ...attributes };
   for (const [name, change] of Object.entries(changes)) {
-    changed = changeMember(changed, name, change);
+    if (Object.hasOwn(changed, name)) changed[name] = change(changed[name]);
   }
-  changed = placeAtFirstLevel(changed, attributes);
-  const isRemoved = Object.hasOwn(attributes, "multiscales") &&
-    !Object.hasOwn(changed, "multiscales");
-  return !isRemoved ? changed : changeMember(
-    changed,
-    "zarr_conventions",
-    (list) =>
-      withoutItems(
-        list,
+  placeAtFirstLevel(changed, attributes);
+  if (changed.multiscales === undefined && attributes.multiscales) {
+    delete changed.multiscales;
+    if (Object.hasOwn(changed, "zarr_conventions")) {
+      changed.zarr_conventions = withoutItems(
+        changed.zarr_conventions,
         (each) => isMembers(each) && each.name === "multiscales",
-      ),
-  );
-}
-
-/** Gives a group of GeoZarr the transform and shape of its first level, if that is another one than before. */
-function placeAtFirstLevel(attributes: Members, before: Members): Members {
-  const [level, former] = [attributes, before].map(firstLevel);
-  if (!level || !former || level.asset === former.asset) return attributes;
-  let changed = attributes;
-  for (const name of ["spatial:transform", "spatial:shape"]) {
-    const isOfLevel = former[name] === undefined ||
-      isSameJson(former[name], attributes[name]);
-    if (isOfLevel) changed = changeMember(changed, name, () => level[name]);
+      );
+    }
   }
   return changed;
 }
 
-/** The first level of GeoZarr. */
-function firstLevel({ multiscales }: Members): Members | undefined {
-  if (!isMembers(multiscales) || !Array.isArray(multiscales.layout)) return;
-  return multiscales.layout.find(isMembers);
+/** Gives a group of GeoZarr the transform and shape of its first level, if that is another one than before. */
+function placeAtFirstLevel(
+  changed: Record<string, unknown>,
+  before: Members,
+): void {
+  const [level, former] = [changed, before].map(({ multiscales }) =>
+    isMembers(multiscales) && Array.isArray(multiscales.layout)
+      ? multiscales.layout.find(isMembers)
+      : undefined
+  );
+  if (!level || !former || level.asset === former.asset) return;
+  for (const name of ["spatial:transform", "spatial:shape"]) {
+    const isOfLevel = former[name] === undefined ||
+      isSameJson(former[name], before[name]);
+    if (!Object.hasOwn(changed, name) || !isOfLevel) continue;
+    if (level[name] === undefined) delete changed[name];
+    else changed[name] = level[name];
+  }
 }
 
 /** Leaves levels out of `multiscales`; `undefined` if none remains. */
 function withoutLevels(multiscales: unknown, names: Names): unknown {
   if (Array.isArray(multiscales)) {
-    const changed = multiscales.map((each) =>
-      withoutPaths(each, "datasets", names)
-    );
-    const left = changed.filter((each, i) =>
-      each === multiscales[i] || !isEmptyList(each, "datasets")
-    );
-    const isSame = left.length === multiscales.length &&
-      left.every((each, i) => each === multiscales[i]);
-    return isSame ? multiscales : left.length === 0 ? undefined : left;
+    const left = multiscales
+      .map((image) => [image, withoutPaths(image, "datasets", names)])
+      .filter(([before, after]) => !isEmptied(before, after, "datasets"))
+      .map(([_, after]) => after);
+    return left.length === 0 && multiscales.length > 0 ? undefined : left;
   }
-  const changed = changeMember(
-    multiscales,
-    "layout",
-    (layout) => withoutAssets(layout, names),
-  );
-  const isEmpty = changed !== multiscales && isEmptyList(changed, "layout");
-  return isEmpty ? undefined : changed;
-}
-
-/** Leaves levels out of the `layout` of GeoZarr. */
-function withoutAssets(layout: unknown, names: Names): unknown {
+  if (!isMembers(multiscales) || !Array.isArray(multiscales.layout)) {
+    return multiscales;
+  }
   const left = withoutItems(
-    layout,
+    multiscales.layout,
     (level) => isMembers(level) && names(level.asset),
-  );
-  if (!Array.isArray(left)) return left;
-  const changed = left.map((level) => {
+  ) as unknown[];
+  const layout = left.map((level) => {
     if (!isMembers(level) || !names(level.derived_from)) return level;
     const { derived_from: _, transform: __, ...rest } = level;
     return rest;
   });
-  return changed.every((level, i) => level === left[i]) ? left : changed;
+  const changed = { ...multiscales, layout };
+  return isEmptied(multiscales, changed, "layout") ? undefined : changed;
 }
 
 /** Leaves the items out of a list in a member whose `path` names a node that is left out. */
 function withoutPaths(value: unknown, name: string, names: Names): unknown {
-  return changeMember(
-    value,
-    name,
-    (list) => withoutItems(list, (item) => isMembers(item) && names(item.path)),
-  );
+  if (!isMembers(value) || !Array.isArray(value[name])) return value;
+  const isLeftOut = (item: unknown) => isMembers(item) && names(item.path);
+  return { ...value, [name]: withoutItems(value[name], isLeftOut) };
 }
 
 function withoutItems(
   list: unknown,
   isLeftOut: (item: unknown) => boolean,
 ): unknown {
-  return Array.isArray(list) && list.some(isLeftOut)
-    ? list.filter((item) => !isLeftOut(item))
-    : list;
+  return Array.isArray(list) ? list.filter((item) => !isLeftOut(item)) : list;
 }
 
-function isEmptyList(value: unknown, name: string): boolean {
-  if (!isMembers(value)) return false;
-  const list = value[name];
-  return Array.isArray(list) && list.length === 0;
-}
-
-/** Changes a member of an object, or removes it if the new value is `undefined`. */
-function changeMember<T>(
-  value: T,
-  name: string,
-  change: (value: unknown) => unknown,
-): T {
-  if (!isMembers(value) || !Object.hasOwn(value, name)) return value;
-  const before = value[name];
-  const after = change(before);
-  if (after === before) return value;
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([key, each]) =>
-      key !== name ? [[key, each]] : after === undefined ? [] : [[key, after]]
-    ),
-  ) as T;
+/** Whether a list in a member has become empty. */
+function isEmptied(before: unknown, after: unknown, name: string): boolean {
+  const lengthOf = (value: unknown) =>
+    isMembers(value) && Array.isArray(value[name]) ? value[name].length : 0;
+  return lengthOf(before) > 0 && lengthOf(after) === 0;
 }

@@ -109,7 +109,8 @@ export async function readNodes(
   if (isInvalid && typeof place.store.list !== "function") return [];
   const nodes = isInvalid ? [] : [root];
   const document = isInvalid ? undefined : root.document;
-  const paths = await pathsBelow(place, document, withoutV2, options) ??
+  const found = await findPaths(place, document, options, { withoutV2 });
+  const paths = found.paths?.filter((path) => path !== "") ??
     await namedBelow(place, nodes[0]!, read);
   for (const path of await choose?.(paths) ?? paths) {
     const node = await read(path);
@@ -133,7 +134,8 @@ export async function readNodes(
   return nodes;
 }
 
-async function readNode(
+/** Reads the document of a node. */
+export async function readNode(
   place: Place,
   path: string,
   withoutV2: boolean,
@@ -170,28 +172,8 @@ export async function readNodeDocument(
   return await composeV2Document(place.store, rootIn(place, path), options);
 }
 
-/** The sorted paths of all nodes below a group; `undefined` if only attributes tell. */
-async function pathsBelow(
-  place: Place,
-  document: unknown,
-  withoutV2: boolean,
-  options: StoreOptions,
-): Promise<string[] | undefined> {
-  const { store, root } = place;
-  if (typeof store.list === "function") {
-    const prefix: StoreKey = `${root as StoreKey}/`;
-    const keys = store.list(prefix, options);
-    const { paths } = await listedPaths(keys, prefix, { withoutV2 });
-    return paths.filter((path) => path !== "");
-  }
-  if (isMembers(document) && isMembers(document.consolidated_metadata)) {
-    return nodePaths(document).filter((path) => path !== "").sort();
-  }
-  return undefined;
-}
-
-/** Limits of {@linkcode listedPaths}. */
-interface ListingLimits {
+/** Limits of {@linkcode findPaths}. */
+interface PathLimits {
   /** The most keys that are listed, and the most nodes. Default: no limits. */
   readonly keys?: number;
   readonly nodes?: number;
@@ -199,24 +181,40 @@ interface ListingLimits {
   readonly withoutV2?: boolean;
 }
 
+/** Paths of nodes below a place. */
+export interface FoundPaths {
+  /** The paths in order; `undefined` if the store can neither list nor has consolidated metadata. */
+  readonly paths: string[] | undefined;
+  /** Whether they are of all nodes, by a listing that no limit has ended. */
+  readonly areAll: boolean;
+}
+
 /**
- * Finds the nodes whose documents are listed.
+ * Finds the nodes at and below a place: those whose documents the store lists or, if it
+ * cannot list, those in a document, which is that of an array or has consolidated metadata.
  *
- * @param prefix The prefix of the keys, which ends with `/`.
- * @returns The sorted paths below the prefix, and whether no limit has ended the listing.
+ * @param document The document of the outermost node.
  */
-export async function listedPaths(
-  list: AsyncIterable<StoreKey>,
-  prefix: StoreKey,
-  { keys = Infinity, nodes = Infinity, withoutV2 = false }: ListingLimits,
-): Promise<{ paths: string[]; areAll: boolean }> {
+export async function findPaths(
+  { store, root }: Place,
+  document: unknown,
+  options: StoreOptions,
+  { keys = Infinity, nodes = Infinity, withoutV2 = false }: PathLimits = {},
+): Promise<FoundPaths> {
+  if (typeof store.list !== "function") {
+    const isKnown = isArrayDocument(document) ||
+      isMembers(document) && isMembers(document.consolidated_metadata);
+    const paths = isKnown ? nodePaths(document).sort() : undefined;
+    return { paths, areAll: false };
+  }
   const documents = withoutV2
     ? /\/zarr\.json$/
     : /\/(?:zarr\.json|\.zarray|\.zgroup)$/;
+  const prefix: StoreKey = `${root as StoreKey}/`;
   const paths = new Set<string>();
   let count = 0;
   let areAll = true;
-  for await (const key of list) {
+  for await (const key of store.list(prefix, options)) {
     const end = documents.exec(key)?.index;
     if (end !== undefined) paths.add(key.slice(prefix.length, end));
     areAll = ++count < keys && paths.size < nodes;

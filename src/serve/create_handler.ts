@@ -110,22 +110,24 @@ export function createHandler(
     if ("status" in found) return found;
     const { key } = found;
     const answer = isFolder
-      ? await answerFolder(key.replace(/[^/]*$/, "") as StoreKey, deadline)
+      ? await answerFolder(key.replace(/\/[^/]*$/, "") as StoreKey, deadline)
       : await answerRead(shown, key, request, deadline);
     return answer ?? NOT_FOUND;
   }
 
   /** Lists the nodes in a folder, if there are any. */
   async function answerFolder(
-    folder: StoreKey,
+    root: "" | StoreKey,
     deadline: Deadline,
   ): Promise<Answer | undefined> {
-    const { paths, areAll } = await shown.nodes(folder, deadline);
-    if (paths.length === 0) return undefined;
-    const body = `${
-      JSON.stringify({ folder, nodes: paths, areAll }, null, 2)
-    }\n`;
-    return { status: 200, headers: { "content-type": JSON_TYPE }, body };
+    const { paths: nodes = [], areAll } = await shown.nodes(root, deadline);
+    if (nodes.length === 0) return undefined;
+    const listing = { folder: `${root}/`, nodes, areAll };
+    return {
+      status: 200,
+      headers: { "content-type": "application/json" },
+      body: `${JSON.stringify(listing, null, 2)}\n`,
+    };
   }
 
   return async (request) => {
@@ -148,7 +150,6 @@ export function createHandler(
   };
 }
 
-const JSON_TYPE = "application/json";
 const METHODS: readonly string[] = ["GET", "HEAD", "OPTIONS"];
 const ALLOW = METHODS.join(", ");
 

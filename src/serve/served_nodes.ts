@@ -1,54 +1,36 @@
 /** The nodes of a store: those in a folder, and the consolidated metadata of its root. */
-import { listedPaths } from "../hierarchy/mod.ts";
+import { readDocument } from "../arrays/mod.ts";
+import { findPaths, type FoundPaths } from "../hierarchy/mod.ts";
 import {
   formatZarrJson,
   isGroupDocument,
   isMembers,
-  nodePaths,
   parseExactZarrJson,
   parseZarrJson,
 } from "../metadata/mod.ts";
 import { runConcurrently } from "../runtime/mod.ts";
-import type {
-  Backend,
-  Snapshot,
-  StoreKey,
-  StoreOptions,
-} from "../stores/mod.ts";
+import type { Store, StoreKey, StoreOptions } from "../stores/mod.ts";
 
 /** The most keys that are listed to find nodes, and the most nodes. */
-const MOST_KEYS = 100_000;
-const MOST_NODES = 1000;
+const LIMITS = { keys: 100_000, nodes: 1000 };
 /** The number of documents that are read at once. */
 const AT_ONCE = 16;
-
-/** Nodes by their paths below a folder, in order. */
-export interface FoundNodes {
-  readonly paths: readonly string[];
-  /** Whether they are all nodes in the folder. */
-  readonly areAll: boolean;
-}
 
 /**
  * Finds the nodes in a folder: those whose documents the store lists or, if it cannot list,
  * those in the consolidated metadata of the folder.
- *
- * @param folder A prefix that ends with `/`.
  */
 export async function nodesIn(
-  backend: Backend,
-  folder: StoreKey,
+  store: Store,
+  root: "" | StoreKey,
   options: StoreOptions,
-): Promise<FoundNodes> {
-  if (backend.list === undefined) {
-    const key: StoreKey = `${folder}zarr.json`;
-    const read = (values: Snapshot) => values.read(key);
-    const bytes = await backend.read([key], read, options);
-    const paths = bytes ? nodePaths(parseZarrJson(bytes)) : [];
-    return { paths, areAll: false };
-  }
-  const limits = { keys: MOST_KEYS, nodes: MOST_NODES };
-  return await listedPaths(backend.list(folder, options), folder, limits);
+): Promise<FoundPaths> {
+  const bytes = typeof store.list === "function"
+    ? undefined
+    : await readDocument(store, `${root as StoreKey}/zarr.json`, options);
+  const document = bytes && parseZarrJson(bytes);
+  const found = await findPaths({ store, root }, document, options, LIMITS);
+  return bytes && !found.paths ? { ...found, paths: [""] } : found;
 }
 
 /**
@@ -60,7 +42,7 @@ export async function nodesIn(
  */
 export async function consolidated(
   bytes: Uint8Array,
-  backend: Backend,
+  store: Store,
   read: (key: StoreKey) => Promise<Uint8Array | undefined>,
   options: StoreOptions,
 ): Promise<Uint8Array> {
@@ -69,9 +51,9 @@ export async function consolidated(
     !isMembers(document.consolidated_metadata);
   if (!isAlone) return bytes;
   try {
-    const found = await nodesIn(backend, "/", options);
-    const paths = found.paths.filter((path) => path !== "");
-    if (!found.areAll || paths.length === 0) return bytes;
+    const { paths: found = [], areAll } = await nodesIn(store, "", options);
+    const paths = found.filter((path) => path !== "");
+    if (!areAll || paths.length === 0) return bytes;
     const metadata: Record<string, unknown> = Object.fromEntries(
       paths.map((path) => [path, undefined]),
     );

@@ -18,7 +18,8 @@ import { INNER_CHUNKS } from "../zarrita/mod.ts";
 import { BoundedCache, ChunkValues, type NeededBytes } from "./chunk_values.ts";
 import { Deadline } from "./deadline.ts";
 import type { ParsedOptions, ServedForm } from "./handler_options.ts";
-import { consolidated, type FoundNodes, nodesIn } from "./served_nodes.ts";
+import type { FoundPaths } from "../hierarchy/mod.ts";
+import { consolidated, nodesIn } from "./served_nodes.ts";
 import { type Value, valueInMemory } from "./served_value.ts";
 
 /** The changes of nodes that each form shows; `undefined` shows nodes as they are stored. */
@@ -31,7 +32,8 @@ const TRANSLATIONS: Readonly<Record<ServedForm, Translation | undefined>> = {
 /** Looks up the values that a store shows, and keeps documents for some time. */
 export class ShownStore {
   readonly #stored: Backend;
-  /** The store with nodes of Zarr v2 shown as Zarr v3. */
+  /** The store with nodes of Zarr v2 shown as Zarr v3, but in the form that shows them as they are stored. */
+  readonly #store: Store;
   readonly #shown: Backend;
   readonly #view: StoreView | undefined;
   readonly #chunks: ChunkValues;
@@ -44,10 +46,10 @@ export class ShownStore {
     { form, lifetime, versions, documentBytes, timeout }: ParsedOptions,
   ) {
     const translation = TRANSLATIONS[form];
-    const shown = translation ? v2View(store) : store;
+    this.#store = translation ? v2View(store) : store;
     this.#stored = backendOf(store);
-    this.#shown = backendOf(shown);
-    this.#view = translation && new StoreView(shown, translation);
+    this.#shown = backendOf(this.#store);
+    this.#view = translation && new StoreView(this.#store, translation);
     this.#chunks = new ChunkValues({ lifetime, limit: versions });
     this.#documents = new BoundedCache<Value>({
       lifetime,
@@ -80,8 +82,8 @@ export class ShownStore {
   }
 
   /** Finds the nodes in a folder, as {@linkcode nodesIn} does. */
-  nodes(folder: StoreKey, deadline: Deadline): Promise<FoundNodes> {
-    return deadline.run((options) => nodesIn(this.#shown, folder, options));
+  nodes(root: "" | StoreKey, deadline: Deadline): Promise<FoundPaths> {
+    return deadline.run((options) => nodesIn(this.#store, root, options));
   }
 
   /** Drops the version of a value that has changed. */
@@ -126,7 +128,7 @@ export class ShownStore {
       const read = (key: StoreKey) => view.readDocument(key, options);
       const bytes = await read(key);
       return bytes && key === "/zarr.json"
-        ? await consolidated(bytes, this.#shown, read, options)
+        ? await consolidated(bytes, this.#store, read, options)
         : bytes;
     });
     if (bytes === undefined) return undefined;

@@ -7,20 +7,17 @@ import {
   isGroupDocument,
   isMembers,
   type Members,
-  nodePaths,
   parseZarrJson,
 } from "../../metadata/mod.ts";
 import { runConcurrently } from "../../runtime/mod.ts";
 import type { Store, StoreKey } from "../../stores/mod.ts";
 import { type Branch, treeOf } from "../draw_array.ts";
 import { compareNames, countText, shapeText } from "../format.ts";
-import { listedPaths } from "../../hierarchy/mod.ts";
+import { findPaths } from "../../hierarchy/mod.ts";
 import type { Html } from "./drawings.ts";
 
-/** The most keys that are listed to find nodes. */
-const MOST_KEYS = 300_000;
-/** The most nodes that pages list. */
-const MOST_NODES = 1000;
+/** The most keys that are listed to find nodes, and the most nodes that pages list. */
+const LIMITS = { keys: 300_000, nodes: 1000 };
 /** The number of documents that are read at once. */
 const AT_ONCE = 16;
 
@@ -47,9 +44,7 @@ export interface Hierarchy {
  * consolidated metadata of its root.
  */
 export async function findNodes(store: Store): Promise<Hierarchy> {
-  const { paths, gap } = typeof store.list === "function"
-    ? await pathsOf(store.list("/"))
-    : await consolidatedPaths(store);
+  const { paths, gap } = await pathsOf(store);
   const nodes = new Map<string, TreeNode>();
   await runConcurrently(paths, AT_ONCE, async (path) => {
     const node = await readNode(store, path);
@@ -62,33 +57,27 @@ export async function findNodes(store: Store): Promise<Hierarchy> {
 }
 
 /** Where nodes may be. */
-interface FoundPaths {
-  readonly paths: string[];
-  readonly gap?: string | undefined;
-}
-
-async function pathsOf(keys: AsyncIterable<StoreKey>): Promise<FoundPaths> {
-  const limits = { keys: MOST_KEYS, nodes: MOST_NODES };
-  const { paths, areAll } = await listedPaths(keys, "/", limits);
-  const gap = `only the first ${
-    countText(MOST_NODES)
-  } nodes, or those of the first ${countText(MOST_KEYS)} keys, are shown`;
-  return { paths, gap: areAll ? undefined : gap };
-}
-
-async function consolidatedPaths(store: Store): Promise<FoundPaths> {
-  const bytes = await readDocument(store, "/zarr.json", {});
+async function pathsOf(
+  store: Store,
+): Promise<{ paths: string[]; gap?: string | undefined }> {
+  const canList = typeof store.list === "function";
+  const bytes = canList
+    ? undefined
+    : await readDocument(store, "/zarr.json", {});
   const document = bytes && parseZarrJson(bytes);
-  const hasNames = isMembers(document) &&
-    isMembers(document.consolidated_metadata);
-  if (hasNames || isArrayDocument(document)) {
-    return { paths: nodePaths(document) };
+  const place = { store, root: "" } as const;
+  const { paths, areAll } = await findPaths(place, document, {}, LIMITS);
+  if (paths === undefined) {
+    return {
+      paths: bytes ? [""] : [],
+      gap:
+        "the store cannot list its nodes, and its root has no consolidated metadata",
+    };
   }
-  return {
-    paths: bytes ? [""] : [],
-    gap:
-      "the store cannot list its nodes, and its root has no consolidated metadata",
-  };
+  const gap = `only the first ${
+    countText(LIMITS.nodes)
+  } nodes, or those of the first ${countText(LIMITS.keys)} keys, are shown`;
+  return { paths, gap: areAll || !canList ? undefined : gap };
 }
 
 async function readNode(

@@ -1,14 +1,15 @@
 /** The nodes whose documents a store lists. */
 import { assertEquals } from "@std/assert";
 import { MemoryStore } from "../../mod.ts";
-import { listedPaths } from "../../src/hierarchy/mod.ts";
+import { findPaths } from "../../src/hierarchy/mod.ts";
 
 const DOCUMENTS = ["b/zarr.json", "b/c/.zarray", "b/c/0.0", "b/a/zarr.json"];
 
-Deno.test("listedPaths finds the nodes below a prefix, and says whether they are all", async () => {
+Deno.test("findPaths lists the nodes at and below a place, and says whether they are all", async () => {
   const store = new MemoryStore(
     DOCUMENTS.map((key) => [`/${key}`, new Uint8Array()]),
   );
+  const place = { store, root: "/b" } as const;
   const cases: [object, string[], areAll: boolean][] = [
     [{}, ["", "a", "c"], true],
     [{ withoutV2: true }, ["", "a"], true],
@@ -17,7 +18,7 @@ Deno.test("listedPaths finds the nodes below a prefix, and says whether they are
     [{ keys: 3 }, ["", "c"], false],
   ];
   for (const [limits, paths, areAll] of cases) {
-    const found = await listedPaths(store.list("/b/"), "/b/", limits);
+    const found = await findPaths(place, undefined, {}, limits);
     assertEquals(found, { paths, areAll }, JSON.stringify(limits));
   }
 });
