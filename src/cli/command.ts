@@ -1,6 +1,5 @@
 import { Command as Parser, CommanderError, Option } from "commander";
 import { nearestName } from "../errors/mod.ts";
-import type { Io } from "./io.ts";
 import config from "../../deno.json" with { type: "json" };
 
 /** A command of the command line. */
@@ -40,6 +39,28 @@ export interface Arguments {
   texts(name: string): readonly string[];
   /** Whether an option was given. */
   has(name: string): boolean;
+}
+
+/** The output of a command, and the signal that stops it. */
+export interface Io {
+  /** Prints a line to standard output. */
+  print(line: string): void;
+  /** Prints a line to standard error. */
+  note(line: string): void;
+  /** Prints a line to standard error, unless the command is `--quiet`. */
+  hint(line: string): void;
+  /** Shows on a terminal how far the work is. */
+  progress(done: number, total: number, bytes?: number): void;
+  readonly signal: AbortSignal;
+  /** How stores make their requests. */
+  readonly requests: Requests;
+}
+
+/** The options of stores on servers that a command sets for all of them. */
+export interface Requests {
+  readonly fetch: (request: Request) => Promise<Response>;
+  /** In milliseconds; see `HttpStoreOptions`. */
+  readonly timeout: number;
 }
 
 /** Wrong usage of the command line. */

@@ -8,11 +8,11 @@ import {
   type NodeLocation,
 } from "../jobs/mod.ts";
 import { FileSystemStore } from "../stores/mod.ts";
-import type { Arguments, Command, Result } from "./command.ts";
+import type { Arguments, Command, Io, Result } from "./command.ts";
 import { CONTAINER_OPTIONS, containerOf } from "./container_arguments.ts";
 import { drawLayout, drawOthers, nameOf } from "./draw_array.ts";
 import { bytesText, countText } from "./format.ts";
-import type { Io } from "./io.ts";
+
 import {
   LAYOUT_OPTIONS,
   layoutOf,

@@ -1,6 +1,6 @@
 import { isDiskFull, redactUrl } from "../stores/mod.ts";
 import config from "../../deno.json" with { type: "json" };
-import { type Arguments, valueOf } from "./command.ts";
+import { type Arguments, type Io, valueOf } from "./command.ts";
 import { bytesText, countText, timeText } from "./format.ts";
 
 /** The output of the program, before the options of a command are known. */
@@ -12,28 +12,6 @@ export interface Output {
   /** Whether standard error is a terminal, which shows progress. */
   readonly isTerminal: boolean;
   readonly signal: AbortSignal;
-}
-
-/** The output of a command, and the signal that stops it. */
-export interface Io {
-  /** Prints a line to standard output. */
-  print(line: string): void;
-  /** Prints a line to standard error. */
-  note(line: string): void;
-  /** Prints a line to standard error, unless the command is `--quiet`. */
-  hint(line: string): void;
-  /** Shows on a terminal how far the work is. */
-  progress(done: number, total: number, bytes?: number): void;
-  readonly signal: AbortSignal;
-  /** How stores make their requests. */
-  readonly requests: Requests;
-}
-
-/** The options of stores on servers that a command sets for all of them. */
-export interface Requests {
-  readonly fetch: (request: Request) => Promise<Response>;
-  /** In milliseconds; see `HttpStoreOptions`. */
-  readonly timeout: number;
 }
 
 /** In milliseconds: how long requests may be without an answer before a line says so. */

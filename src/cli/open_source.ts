@@ -8,8 +8,8 @@ import {
 } from "../stores/mod.ts";
 import { isMembers, parseZarrJson } from "../metadata/mod.ts";
 import { v2View } from "../views/mod.ts";
-import { type Arguments, UsageError } from "./command.ts";
-import type { Io } from "./io.ts";
+import { type Arguments, type Io, UsageError } from "./command.ts";
+
 import {
   assertFolder,
   assertNoDocument,

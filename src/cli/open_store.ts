@@ -6,8 +6,7 @@ import {
   isAbsence,
   type Store,
 } from "../stores/mod.ts";
-import { UsageError } from "./command.ts";
-import type { Io, Requests } from "./io.ts";
+import { type Io, type Requests, UsageError } from "./command.ts";
 
 /**
  * Opens the store of a path or a URL.

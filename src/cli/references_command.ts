@@ -8,11 +8,12 @@ import type { Store } from "../stores/mod.ts";
 import {
   type Arguments,
   type Command,
+  type Io,
   UsageError,
   wholeNumber,
 } from "./command.ts";
 import { countText, unitsText } from "./format.ts";
-import type { Io } from "./io.ts";
+
 import { neededCodecs } from "./needed_codecs.ts";
 import { openSource } from "./open_source.ts";
 import { pathOf } from "./open_store.ts";

@@ -3,11 +3,12 @@ import { setTimeout as wait } from "node:timers/promises";
 import {
   type Arguments,
   type Command,
+  type Io,
   UsageError,
   valueOf,
 } from "./command.ts";
 import { jsonText } from "./format.ts";
-import type { Io } from "./io.ts";
+
 import { findArchive, openSource } from "./open_source.ts";
 import { pathOf as localPath, stateOf } from "./open_store.ts";
 import type { Outputs } from "./outputs.ts";

@@ -6,13 +6,14 @@ import { FileSystemStore, type StoreKey } from "../stores/mod.ts";
 import {
   type Arguments,
   type Command,
+  type Io,
   type Result,
   UsageError,
 } from "./command.ts";
 import { drawParts } from "./draw_array.ts";
 import { withFolder } from "./error_output.ts";
 import { bytesText, countText } from "./format.ts";
-import type { Io } from "./io.ts";
+
 import { assertPath, stateOf } from "./open_store.ts";
 import type { Outputs } from "./outputs.ts";
 
