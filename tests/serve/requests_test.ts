@@ -79,8 +79,8 @@ const range = (range: string): RequestInit => ({ headers: { range } });
 Deno.test("createHandler reads a chunk of a young file with the last part first again, and its document once", async () => {
   await withChunk(async (ask) => {
     assertEquals(await ask({}, 200, CHUNK), [
-      "GET /dem/c/2/1.shard bytes=0-4194239",
-      "GET /dem/c/2/1.shard bytes=0-4194239",
+      "GET /dem/c/2/1.shard bytes=0-1048768",
+      "GET /dem/c/2/1.shard bytes=0-1048768",
       "GET /dem/c/2/1.shard.header",
       "GET /dem/c/2/1.shard.header",
       "GET /dem/c/2/1.shard.index",
