@@ -92,8 +92,8 @@ export class JoinedSource {
       this.#waiting.push({ bytes, end: this.#received });
       const [first] = this.#waiting;
       const isOnly = this.#waiting.length === 1;
-      const withheld = this.settings.isVerified ? CHECKSUM_SIZE : 0;
-      if (!isOnly && first!.end <= this.#received - withheld) break;
+      const checksumSize = this.settings.isVerified ? CHECKSUM_SIZE : 0;
+      if (!isOnly && first!.end <= this.#received - checksumSize) break;
     }
     return this.#waiting.shift()?.bytes;
   }

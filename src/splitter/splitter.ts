@@ -216,18 +216,18 @@ function joinPlan({ parts }: Settings): ChunkPlan {
 
 /** How a chunk is cut: while its length is not known, the bytes behind the unsized part are held back. */
 function splitPlan({ parts, chunkSize, isVerified }: Settings): ChunkPlan {
-  const withheld = isVerified ? CHECKSUM_SIZE : 0;
+  const checksumSize = isVerified ? CHECKSUM_SIZE : 0;
   const open = parts.findIndex(({ size }) => size === undefined);
   const sizes = parts.map(({ size }) => size ?? Infinity);
   const sum = (parts: readonly Part[]) =>
     parts.reduce((sum, { size = 0 }) => sum + size, 0);
   const total = open < 0 ? sum(parts) : chunkSize;
   if (total === undefined) {
-    const tail = Math.max(withheld, sum(parts.slice(open + 1)));
+    const tail = Math.max(checksumSize, sum(parts.slice(open + 1)));
     return { sizes, tail, end: Infinity };
   }
   if (open >= 0) sizes[open] = total - sum(parts);
-  return { sizes, tail: 0, end: total - withheld };
+  return { sizes, tail: 0, end: total - checksumSize };
 }
 
 /** A window with less room left than this is full. */
