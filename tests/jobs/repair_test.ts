@@ -201,6 +201,28 @@ Deno.test("repair finishes interrupted writes, and removes temporary files", asy
   });
 });
 
+Deno.test("repair does not take the steps of a conversion in place twice", async () => {
+  await inTempDir(async (folder) => {
+    const store = new FileSystemStore(folder);
+    const plain = new MemoryStore();
+    await checksummed(plain, SIZE);
+    await convert(plain, store, { parts: ["", ".tail:40"] });
+    const before = await treeOf(folder);
+    // All steps are done: the file 0 became 0.tail, and a new file took its name.
+    const record = encodeRecord({
+      chunk: "0",
+      action: "reshape",
+      removed: [],
+      renamed: [["0", "0.tail"]],
+      files: [[".zarr-parts-tmp-1", "0"]],
+    });
+    const journal = `${folder}/c/0/${await journalName("0")}`;
+    await Deno.writeFile(journal, record);
+    await repair(store);
+    assertEquals(await treeOf(folder), before);
+  });
+});
+
 Deno.test("repair refuses stores that it cannot write, and places without a node", async () => {
   await assertRejects(
     () => repair({ get: () => Promise.resolve(undefined) }),
