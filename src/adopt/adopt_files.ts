@@ -110,7 +110,7 @@ export interface Placement {
 }
 
 /** Arrays that files make, and the groups around them. */
-export interface ComposedArrays {
+interface ComposedArrays {
   /** The arrays, with their paths from the path of the adoption. */
   readonly arrays: readonly ComposedArray[];
   /** The attributes of groups by their paths, the outermost group last. */
@@ -119,7 +119,7 @@ export interface ComposedArrays {
 }
 
 /** An array of which each file is a shard. */
-export interface ComposedArray {
+interface ComposedArray {
   readonly path: string;
   readonly metadata: ArrayMetadata;
   readonly shards: readonly AdoptedShard[];

@@ -247,7 +247,7 @@ const OPTIONS: OptionRules<AdoptZipOptions> = {
 const DOCUMENT = "/zarr.json";
 
 /** An array inside a zip. */
-export interface ZippedArray {
+interface ZippedArray {
   /** The length of the zip in bytes. */
   readonly size: number;
   /** The metadata of the array, written out. */
@@ -371,7 +371,7 @@ async function pathOf(
 }
 
 /** Writes a member of metadata for messages, with whole numbers of more than 53 bits as texts. */
-export function memberText(member: unknown): string {
+function memberText(member: unknown): string {
   return JSON.stringify(
     member,
     (_, value) => typeof value === "bigint" ? String(value) : value,

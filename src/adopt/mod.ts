@@ -4,7 +4,6 @@ export {
   type AdoptedArray,
   type AdoptionOptions,
   type AdoptionReport,
-  type FileFormat,
   type FilesToAdopt,
   type Placement,
   stackNames,

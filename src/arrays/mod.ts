@@ -31,7 +31,6 @@ export {
   type ChunkLevel,
   mostBytes,
   type ParsedArray,
-  type ShardLevel,
   shardOf,
   unsizedPart,
 } from "./parsed_array.ts";

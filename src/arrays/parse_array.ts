@@ -43,7 +43,7 @@ import { assertIndexPart } from "./part_notation.ts";
 import { assertPortableKeys } from "./portable_keys.ts";
 
 /** Options of {@linkcode parseArray}. */
-export interface ParseArrayOptions {
+interface ParseArrayOptions {
   /**
    * Whether the array is new. Its metadata is then completed, so that every Zarr client
    * that knows its extensions can open the array, and what some client or file system

@@ -35,7 +35,7 @@ export interface ShardLevel {
 }
 
 /** The data type of an array. */
-export interface ParsedDataType {
+interface ParsedDataType {
   readonly name: string;
   /** The size of an element in bits; `undefined` where it is not known, or elements differ in length. */
   readonly bits: number | undefined;
@@ -170,7 +170,7 @@ export function shardOf({ chunk: { codecs, shard } }: ParsedArray): ShardLevel {
 }
 
 /** The part of a chunk that has no size. */
-export interface UnsizedPart {
+interface UnsizedPart {
   readonly keySuffix: string;
   /** Where the part begins in the chunk: the size of all head parts in bytes. */
   readonly offset: number;

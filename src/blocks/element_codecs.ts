@@ -54,14 +54,14 @@ export interface StoredChunk extends EncodedChunk {
 }
 
 /** Who decodes and encodes. */
-export interface CodecOptions {
+interface CodecOptions {
   /** By default, and where threads would gain nothing, the calling thread. */
   readonly threads?: Threads | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /** Options of {@linkcode ElementCodecs.encode}. */
-export interface EncodeOptions extends CodecOptions {
+interface EncodeOptions extends CodecOptions {
   /** The elements of chunks that are in no block: zeros by default. */
   readonly fill?: Uint8Array | undefined;
   /** Whether chunks whose elements all have the fill value are left out. */

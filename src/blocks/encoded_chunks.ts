@@ -89,7 +89,7 @@ export interface ReadChunk {
 }
 
 /** Where a chunk is stored: the key of its shard, and its path in the shard. */
-export interface ChunkPlace {
+interface ChunkPlace {
   readonly key: StoreKey;
   readonly path: InnerPath;
 }

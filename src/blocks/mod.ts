@@ -7,7 +7,6 @@
 export {
   changedError,
   ElementCodecs,
-  type StoredChunk,
   undecodedError,
 } from "./element_codecs.ts";
 export {
@@ -23,19 +22,15 @@ export {
   wholeChunks,
 } from "./encoded_chunks.ts";
 export {
-  type BlockArray,
   type ChunkPiece,
   type ChunkSource,
-  type ChunkTaker,
   type FoundChunk,
   readBlock,
-  type ReadBlockOptions,
   readChunks,
 } from "./read_block.ts";
 export {
   blockOf,
   chunkOf,
-  isCovered,
   type Run,
   type Section,
   sectionsIn,
@@ -45,7 +40,6 @@ export {
   forEachStored,
   placeOf,
   writeBlock,
-  type WriteBlockOptions,
   type WrittenChunk,
 } from "./write_block.ts";
 export { innermostEncoding } from "./whole_shards.ts";

@@ -56,7 +56,7 @@ export interface ChunkPiece {
 }
 
 /** Options of {@linkcode readChunks}. */
-export interface ReadChunksOptions {
+interface ReadChunksOptions {
   /** The threads that take the chunks; the calling thread by default. */
   readonly threads?: Threads | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -67,7 +67,7 @@ export interface ReadChunksOptions {
 }
 
 /** Options of {@linkcode readBlock}. */
-export interface ReadBlockOptions extends ReadChunksOptions {
+interface ReadBlockOptions extends ReadChunksOptions {
   /** Called after each chunk; for a stored chunk that cannot be there, once. */
   readonly onChunk?:
     | ((piece: ChunkPiece, isPresent: boolean) => void)
@@ -84,7 +84,7 @@ export interface FoundChunk extends Omit<ReadChunk, "place"> {
 }
 
 /** What {@linkcode readChunks} calls. */
-export interface ChunkTaker {
+interface ChunkTaker {
   /** Takes chunks that are there. They may share memory, which belongs to the taker. */
   found(chunks: readonly FoundChunk[], signal: AbortSignal): Promise<void>;
   /** Takes a chunk that is absent, or a stored chunk that cannot be there. */

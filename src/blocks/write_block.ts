@@ -37,7 +37,7 @@ export interface WrittenChunk {
 }
 
 /** Options of {@linkcode writeBlock}. */
-export interface WriteBlockOptions {
+interface WriteBlockOptions {
   /** The threads that encode; the calling thread by default. */
   readonly threads?: Threads | undefined;
   readonly signal?: AbortSignal | undefined;

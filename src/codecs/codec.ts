@@ -55,7 +55,7 @@ export interface Chunk {
 }
 
 /** The decoder of a codec from array to bytes. */
-export interface ChunkDecoder {
+interface ChunkDecoder {
   decode(bytes: Uint8Array): Chunk | Promise<Chunk>;
 }
 

@@ -2,7 +2,7 @@ import { describe, describeAll } from "../errors/mod.ts";
 import { isWhole, type NamedConfiguration } from "../metadata/mod.ts";
 
 /** What {@linkcode namedCodec} may be told about a codec. */
-export interface CodecSettings {
+interface CodecSettings {
   /**
    * The level of compression. `lz4` has the acceleration in its place, which grows with the
    * speed.

@@ -146,7 +146,7 @@ const zstdLoaders = new WeakMap<
 let registeredZstd: (() => unknown) | undefined;
 
 /** Functions that load the codecs of zarrita that codecs of this package use. */
-export interface PeerCodecs {
+interface PeerCodecs {
   readonly bytes?: (() => unknown) | undefined;
   readonly zstd?: (() => unknown) | undefined;
 }

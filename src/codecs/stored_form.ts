@@ -2,7 +2,7 @@ import { coreDataType } from "../metadata/mod.ts";
 import type { ChunkMetadata } from "./codec.ts";
 
 /** The data type and the shape of a chunk. */
-export type ChunkForm = Pick<ChunkMetadata, "dataType" | "shape">;
+type ChunkForm = Pick<ChunkMetadata, "dataType" | "shape">;
 
 /** The member of the configuration of a filter that names the data type of stored elements. */
 const STORED_TYPES: Readonly<Record<string, string>> = {

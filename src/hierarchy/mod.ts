@@ -33,7 +33,6 @@ export {
   findPaths,
   type FoundPaths,
   type Node,
-  readNode,
   readNodeDocument,
   readNodes,
 } from "./read_nodes.ts";

@@ -29,7 +29,7 @@ export interface Multiscale {
 }
 
 /** A dimension of the levels of an image. */
-export interface MultiscaleAxis {
+interface MultiscaleAxis {
   readonly name: string;
   /** Such as `space`, `time` or `channel`. */
   readonly type: string | undefined;

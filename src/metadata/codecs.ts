@@ -134,7 +134,7 @@ function defaults(
 export type CodecKind = "array_to_array" | "array_to_bytes" | "bytes_to_bytes";
 
 /** A codec, as `docs/threads-and-codecs.md` lists it. */
-export interface KnownCodec {
+interface KnownCodec {
   /** The name in metadata; with `*`, the codec has it with and without `numcodecs.`. */
   readonly name: string;
   /** What implements the codec: zarrita, or a loader of `registerCodecs`; `undefined` where nothing does. */

@@ -6,7 +6,7 @@ import type { Deadline } from "./deadline.ts";
 export const WINDOW: number = 4 * 1024 * 1024;
 
 /** Part of a value: in memory, or read window by window while it is sent. */
-export type Body = Uint8Array | AsyncGenerator<Uint8Array, void>;
+type Body = Uint8Array | AsyncGenerator<Uint8Array, void>;
 
 /** A present value that a request asks for. */
 export interface Value {

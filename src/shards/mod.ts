@@ -43,7 +43,6 @@ export { type ChangesOf, setShard, ShardWriter } from "./shard_writer.ts";
 export {
   type ChunkBytes,
   decodeShard,
-  type InnerChunk,
   innerChunksOf,
   readIndex,
 } from "./read_shard.ts";

@@ -35,7 +35,7 @@ export type ChangesOf = (
 ) => InnerChanges | Promise<InnerChanges>;
 
 /** Options of {@linkcode ShardWriter.write}. */
-export interface WriteShardOptions extends EncodeShardOptions {
+interface WriteShardOptions extends EncodeShardOptions {
   /** Whether the changes replace the whole shard. */
   isWhole?: boolean | undefined;
   /** `"replace"` allows a change that loses bytes of neither inner chunks, index nor head parts. By default, the change is refused. */

@@ -266,7 +266,7 @@ export function storingOrder(parts: readonly Part[]): Part[] {
 }
 
 /** The least and the greatest number of bytes that a chunk may have, and the reason for messages. */
-export interface ChunkSizes {
+interface ChunkSizes {
   readonly least: number;
   readonly most: number;
   readonly reason: string;

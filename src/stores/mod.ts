@@ -23,7 +23,6 @@ export {
   discard,
   offerShortcut,
   takeShortcut,
-  toBytes,
   toStream,
 } from "./byte_streams.ts";
 export {
@@ -37,7 +36,6 @@ export {
   copyFile,
   FileChanges,
   fileStamp,
-  type FolderKey,
   rootOf,
 } from "./file_system/file_changes.ts";
 export {

@@ -31,7 +31,7 @@ export interface DecodeJob extends StoredChunk {
 }
 
 /** Decodes a chunk, whose elements nobody needs. */
-export interface CheckJob extends StoredChunk {
+interface CheckJob extends StoredChunk {
   readonly kind: "check";
 }
 

@@ -33,7 +33,6 @@ export {
   copyFromChunk,
   copyIntoChunk,
   type ElementsAt,
-  isRepeated,
   repeatElement,
 } from "./copy_elements.ts";
 export { runChunkWorker } from "./run_chunk_worker.ts";

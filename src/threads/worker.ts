@@ -31,7 +31,7 @@ export interface AnyWorker extends WorkerLike {
 }
 
 /** The functions that get the messages of a worker, and its end. */
-export interface WorkerListener {
+interface WorkerListener {
   onAnswer(answer: Answer): void;
   /** Called when the worker has failed or ended. */
   onEnd(reason: Error): void;

@@ -146,7 +146,7 @@ export function moved(
 const TOLERANCE = 0.01;
 
 /** A file in a mosaic. */
-export interface GeoFile {
+interface GeoFile {
   /** The name of the file, at the start of a sentence. */
   readonly name: string;
   readonly place: TiffPlace | undefined;
@@ -277,7 +277,7 @@ export function geoAttributes(
 }
 
 /** The attributes of one level of a pyramid. */
-export function geoLevelAttributes(
+function geoLevelAttributes(
   { transform, isPoint }: Pick<GeoPlace, "transform" | "isPoint">,
   { height, width, factorX, factorY }: GeoLevel,
 ): Record<string, unknown> {
@@ -337,7 +337,7 @@ export function joinAttributes(
 }
 
 /** A dimension of all levels. */
-export interface PyramidAxis {
+interface PyramidAxis {
   readonly name: string;
   /** The distance between two elements of the largest level. Defaults to 1. */
   readonly scale?: number | undefined;
@@ -353,7 +353,7 @@ export interface PyramidChannel {
 }
 
 /** The levels of a pyramid, and the properties in its attributes. */
-export interface Pyramid {
+interface Pyramid {
   readonly name: string;
   readonly axes: readonly PyramidAxis[];
   /** The levels, the largest first. */

@@ -10,7 +10,7 @@ export {
   joinAttributes,
   pyramidAttributes,
 } from "./geo_attributes.ts";
-export { greatestDivisor, MOST_TILES } from "./page_tiles.ts";
+export { MOST_TILES } from "./page_tiles.ts";
 export {
   decodeSelection,
   leftOut,

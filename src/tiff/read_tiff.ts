@@ -15,7 +15,7 @@ import { CONVERT, type TiffPage, type TiffPlace } from "./tiff_page.ts";
 import { seriesShardOf, shardOf, type TiffShard } from "./tiff_shard.ts";
 
 /** The pages of a file that are adopted. */
-export interface PageSelection {
+interface PageSelection {
   /** The number of a page, from 0. By default, all pages that are pictures. */
   readonly page?: number | undefined;
   /** The number, from 0, of an image whose pages make several dimensions. By default, pages make one. */
@@ -256,7 +256,7 @@ export const MOST_SERIES = SERIES_BIT - 1;
 export const MOST_OVERVIEWS = 2 ** (32 - PAGE_BITS) - 1;
 
 /** Encodes a selection as a number below 2^32, for the record of a file. */
-export function encodeSelection(
+function encodeSelection(
   { page = -1, series, overview = 0 }: PageSelection,
 ): number {
   const pages = series === undefined ? page + 1 : SERIES_BIT + series;

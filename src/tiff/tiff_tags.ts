@@ -191,7 +191,7 @@ export function decodeLong8(
 }
 
 /** A field of a directory: a tag with its encoded values. */
-export interface EncodedField {
+interface EncodedField {
   readonly tag: number;
   /** The code of the type. */
   readonly type: number;

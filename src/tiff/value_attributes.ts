@@ -135,7 +135,7 @@ function isText(value: unknown): value is string {
 }
 
 /** The meaning of the elements of a band. */
-export interface BandValues {
+interface BandValues {
   /** The number by which elements are multiplied. */
   readonly scale: number;
   /** The number that is added then. */

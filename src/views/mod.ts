@@ -5,13 +5,8 @@ export {
   type MapKeysOptions,
   type MappedStore,
 } from "./map_keys.ts";
-export { isTranslated, PLAIN, PLAIN_KEYS, plainView } from "./plain_view.ts";
-export {
-  isAnyDocument,
-  isDocument,
-  type PlainStore,
-  StoreView,
-} from "./store_view.ts";
+export { PLAIN, PLAIN_KEYS, plainView } from "./plain_view.ts";
+export { isAnyDocument, type PlainStore, StoreView } from "./store_view.ts";
 export {
   gridCoordinates,
   PlainArray,

@@ -91,7 +91,7 @@ export const PLAIN: Translation = {
 };
 
 /** Whether a document is that of an array with other keys than `default`, or with storage transformers. */
-export function isTranslated(document: unknown): boolean {
+function isTranslated(document: unknown): boolean {
   if (!isArrayDocument(document)) return false;
   const { chunk_key_encoding, storage_transformers } = document;
   return !isPlainKeys(chunk_key_encoding) ||

@@ -158,7 +158,7 @@ export interface ComposedDocument {
 }
 
 /** How {@linkcode composeV2Document} composes a document. */
-export interface ComposeSettings extends ConvertV2Options {
+interface ComposeSettings extends ConvertV2Options {
   /**
    * The documents of the nodes below a group, by path, for its consolidated metadata, if it has
    * any. Default: those of its `.zmetadata`.

@@ -22,7 +22,7 @@ export interface Place {
 type FoundPlace = Place | undefined | Promise<Place | undefined>;
 
 /** Where a view finds its values. */
-export interface ViewPlaces {
+interface ViewPlaces {
   /**
    * Returns the place of a value; `undefined` for a key that has no value in the view.
    *
@@ -185,7 +185,7 @@ const NOTHING: Snapshot = /* @__PURE__ */ computedValues(() =>
 );
 
 /** How a view shows and changes documents. */
-export interface ShownDocuments {
+interface ShownDocuments {
   /** Converts a stored document, `undefined` for none, to the one that is shown. */
   show(
     key: StoreKey,

@@ -21,7 +21,7 @@ import {
 const AT_ONCE = 8;
 
 /** The parts of the page of a group that show its levels. */
-export interface DescribedMultiscales {
+interface DescribedMultiscales {
   readonly picture: Html;
   readonly levels: Html;
   /** The level that the script of the page draws; `undefined` if there is no picture. */
@@ -29,7 +29,7 @@ export interface DescribedMultiscales {
 }
 
 /** The array that the page of a group draws, for the script of the page. */
-export interface PicturedLevel {
+interface PicturedLevel {
   /** The path of the array. */
   readonly path: string;
   readonly url: string;

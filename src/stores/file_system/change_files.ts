@@ -246,7 +246,7 @@ async function placeUnder(
 type RecordOf = (files: [from: string, to: string][]) => JournalRecord;
 
 /** Files that are being written. */
-export class PendingFiles implements PendingValues {
+class PendingFiles implements PendingValues {
   readonly #context: FileContext;
   /** The paths of the folders of the values. */
   readonly #folders: ReadonlyMap<StoreKey, string>;

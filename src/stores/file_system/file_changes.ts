@@ -30,7 +30,7 @@ export function rootOf(store: object): StoreRoot | undefined {
 }
 
 /** The key of a folder. */
-export type FolderKey = "" | StoreKey;
+type FolderKey = "" | StoreKey;
 
 /** The properties of a regular file below the root of a store. */
 interface FileFacts {

@@ -362,7 +362,7 @@ function isOld({ mtime }: FileState, time: number): boolean {
  * The version of a value in a file. A file that was written a moment ago is held open, so
  * that no later file gets its inode number.
  */
-export class FileVersion implements StoreVersion {
+class FileVersion implements StoreVersion {
   readonly state: FileState;
   #held: OpenFile | undefined;
 

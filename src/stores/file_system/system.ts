@@ -133,7 +133,7 @@ export function notFound(message: string): Error {
 }
 
 /** Adds the path to an error of an open file, as Deno does for errors of paths. */
-export function withPath(error: unknown, path: string): unknown {
+function withPath(error: unknown, path: string): unknown {
   if (error instanceof Error && !error.message.includes(path)) {
     error.message += `: write '${path}'`;
   }

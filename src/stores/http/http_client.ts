@@ -479,7 +479,7 @@ export class HttpResponse {
 }
 
 /** The members of `Content-Range`. */
-export interface ContentRange {
+interface ContentRange {
   /** The first byte that is sent. */
   readonly first?: number;
   /** The last byte that is sent; one less than `first` if none is. */

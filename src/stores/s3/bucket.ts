@@ -157,7 +157,7 @@ export function openBucket(
 }
 
 /** Encodes all characters but those that no service encodes. */
-export function encodePath(path: string): string {
+function encodePath(path: string): string {
   return path.split("/").map(encodeText).join("/");
 }
 

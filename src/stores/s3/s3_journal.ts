@@ -53,7 +53,7 @@ interface FoundJournal<R = JournalRecord | undefined> {
 }
 
 /** A journal that describes work to be done. */
-export type BusyJournal = FoundJournal<WriteRecord | RemovalRecord>;
+type BusyJournal = FoundJournal<WriteRecord | RemovalRecord>;
 
 /** Whether a journal describes work that is to be done. */
 export function isBusy(found: FoundJournal | undefined): found is BusyJournal {

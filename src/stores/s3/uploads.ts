@@ -6,7 +6,7 @@ import { encodeText } from "./bucket.ts";
 import { ask, ConflictError, etagIn, type ExtraHeaders } from "./objects.ts";
 
 /** A stored piece of an upload. Numbers count from 1. */
-export interface StoredPiece {
+interface StoredPiece {
   readonly number: number;
   readonly etag: string;
 }
