@@ -77,9 +77,10 @@ export abstract class LockedStore extends BaseWritableStore {
   /** Changes values under the lock of their keys. */
   protected async change(
     keys: readonly StoreKey[],
-    { name = keys[0]!, signal, exclusive = false }: ChangeOptions = {},
+    options: ChangeOptions | undefined,
     compute: () => Promise<Update>,
   ): Promise<void> {
+    const { name = keys[0]!, signal, exclusive = false } = options ?? {};
     const run = async () => {
       const update = await compute();
       if (update === "keep") return;
