@@ -192,8 +192,10 @@ function decode(segment: string): string {
 async function findArchiveOfPath(
   path: string,
 ): Promise<ArchivePlace | undefined> {
+  let info = await stateOf(path);
+  // The usual case, without a module of Node, which takes time to load.
+  if (info?.isDirectory) return undefined;
   let file = resolve(path);
-  let info = await stateOf(file);
   const inside: string[] = [];
   while (info === undefined && dirname(file) !== file) {
     inside.unshift(basename(file));

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from "node:timers/promises";
 import { createHandler, parseMount, type ServedForm } from "../serve/mod.ts";
 import {
   type Arguments,
@@ -184,8 +185,6 @@ async function serveUntil(
   listen: () => Deno.HttpServer,
   io: Io,
 ): Promise<void> {
-  // Loaded here, since it takes long, and all commands load this file.
-  const { setTimeout: wait } = await import("node:timers/promises");
   const stopped = new Promise<void>((resolve) => {
     if (signal.aborted) resolve();
     signal.addEventListener("abort", () => resolve(), { once: true });
