@@ -20,11 +20,11 @@ export interface Command {
   run(args: Arguments, io: Io): Promise<Result>;
 }
 
-/** What a command prints at its end, and its exit status. */
+/** The result of a command: the output that is printed at its end, and the exit status. */
 export interface Result {
   /** What `--json` prints. */
   readonly output?: unknown;
-  /** What is printed without `--json` and `--quiet`. */
+  /** The lines that are printed without `--json` and `--quiet`. */
   readonly lines?: readonly string[];
   /** 0 by default. */
   readonly status?: 0 | 1;

@@ -171,7 +171,7 @@ class ForeignStore extends LockedStore {
           : stream;
       },
       version: (key) => {
-        // What was read before or during a change may be an earlier value.
+        // A value that was read before or during a change may be an earlier one.
         if (absent.has(key) || this.#begun !== ended) return undefined;
         return this.#versionOf(key);
       },

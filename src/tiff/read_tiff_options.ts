@@ -208,7 +208,7 @@ class Nodes {
   }
 }
 
-/** What a task finds; `undefined` if a document is not valid, since an array can be converted without the nodes around it. */
+/** Runs a task; returns `undefined` if a document is not valid, since an array can be converted without the nodes around it. */
 async function ifValid<T>(task: () => Promise<T>): Promise<T | undefined> {
   try {
     return await task();

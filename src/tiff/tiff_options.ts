@@ -253,7 +253,7 @@ const OPTIONS: OptionRules<TiffOptions> = {
   },
 };
 
-/** What is refused, and what is expected and was found. */
+/** A reason to refuse options: whether it applies, and the text of the error after "Expected". */
 type Refusal = readonly [isRefused: boolean, expected: string];
 
 /** Throws a `RangeError` for the first of several refusals that applies. */

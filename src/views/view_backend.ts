@@ -131,7 +131,7 @@ async function findPlaces(
     keys.set(key, place.key);
   }
   if (backend === undefined) return undefined;
-  // Whoever shows the values under other keys has the same lock, by the name below.
+  // Views that show the values under other keys take the same lock, that of the name in the store below.
   const name = options?.name &&
     ((await places.placeOf(options.name, options, isChange))?.key ??
       options.name);

@@ -81,7 +81,7 @@ export interface ConvertPlan {
   readonly arrays: readonly PlannedArray[];
 }
 
-/** What a plan depends on besides the two places. */
+/** Options of a plan: those of the layout, the nodes and the encoding. */
 interface PlanOptions
   extends LayoutOptions, NodeSelection, RecodeOptions, StoreOptions {
   /**
