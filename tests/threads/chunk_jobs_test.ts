@@ -295,3 +295,28 @@ Deno.test("jobs and results give their memory away once, and no memory that thre
   }] as const;
   assertEquals(memoryOfResults(results), [memory.buffer]);
 });
+
+Deno.test("JobRunner fills the rest of a chunk, whatever the chunk before it held", async () => {
+  const strides = stridesInOrder(SHAPE, "C");
+  const encode = (value: number, counts: number[]): Job => ({
+    kind: "encode",
+    strides,
+    elements: {
+      bytes: new Uint8Array(new Uint32Array(15).fill(value).buffer),
+      offset: 0,
+      strides,
+      counts,
+      starts: [0, 0],
+      steps: [1, 1],
+    },
+  });
+  const format = { ...FORMAT, codecs: CODECS.zstd! };
+  const runner = new JobRunner();
+  const jobs = [encode(7, SHAPE), encode(9, [1, 5])];
+  const [, second] = await runJobs(jobs, format, runner);
+  const [decoded] = await runJobs([
+    { kind: "decode", bytes: second as Uint8Array },
+  ], format);
+  const empty = [0, 0, 0, 0, 0];
+  assertEquals(rowsOf(decoded), [[9, 9, 9, 9, 9], empty, empty]);
+});
