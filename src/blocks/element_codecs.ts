@@ -15,6 +15,7 @@ import {
   codecsIn,
   copyFromChunk,
   copyIntoChunk,
+  copyIntoChunks,
   type DecodeJob,
   type EncodeJob,
   type Encoding,
@@ -31,9 +32,6 @@ import {
 import { copyBytes } from "../runtime/mod.ts";
 import { type ElementForm, fillBytes } from "./element_form.ts";
 import { createCoder, transposeOrder } from "./whole_shards.ts";
-
-/** The most decoded bytes of chunks that are given to a thread together. */
-const CALL_BYTES = 512 * 1024;
 
 /** An encoded chunk that is decoded to its place in a block. */
 export interface EncodedChunk {
@@ -304,20 +302,29 @@ export class ElementCodecs {
       }
       return encoded;
     }
-    const size = Math.max(1, Math.floor(CALL_BYTES / this.chunkBytes));
-    const calls: Promise<void>[] = [];
-    for (let start = 0; start < blocks.length; start += size) {
-      const some = blocks.slice(start, start + size);
-      calls.push(
-        this.#encodeInThread(some, options, threads).then((chunks) => {
-          for (const [i, chunk] of chunks.entries()) encoded[start + i] = chunk;
-        }),
-      );
-    }
+    const calls = this.#inCalls(blocks)
+      .map((some) => this.#encodeInThread(some, options, threads));
     for (const result of await Promise.allSettled(calls)) {
       if (result.status === "rejected") throw result.reason;
+      encoded.push(...result.value);
     }
     return encoded;
+  }
+
+  /** Divides blocks into those that are given to a thread together: whole chunks that are gathered together, or one. */
+  #inCalls(blocks: readonly ChunkBlock[]): ChunkBlock[][] {
+    const calls: ChunkBlock[][] = [];
+    for (const block of blocks) {
+      const call = calls.at(-1);
+      const [first, second = block] = call ?? [];
+      const isNext = first !== undefined && !isShared(block) &&
+        block.bytes === first.bytes &&
+        this.isWhole(first) && this.isWhole(block) &&
+        block.offset - call!.at(-1)!.offset === second.offset - first.offset;
+      if (isNext) call!.push(block);
+      else calls.push([block]);
+    }
+    return calls;
   }
 
   async #encodeInThread(
@@ -325,14 +332,13 @@ export class ElementCodecs {
     options: EncodeOptions,
     threads: Threads,
   ): Promise<(Uint8Array | undefined)[]> {
-    const jobs = blocks.map((block): EncodeJob => {
-      const encoding = this.#encodingOf(block, options);
-      // Memory that is not shared goes to the thread, with only what it needs.
-      const elements = isShared(block)
-        ? block
-        : gatherChunk(block, this.format, encoding);
-      return { kind: "encode", elements, ...encoding };
-    });
+    const encoding = this.#encodingOf(blocks[0]!, options);
+    const jobs = this.#elementsOf(blocks, encoding)
+      .map((elements): EncodeJob => ({
+        kind: "encode",
+        elements,
+        ...encoding,
+      }));
     const results = await this.#run(jobs, threads, options.signal);
     const encoded: (Uint8Array | undefined)[] = [];
     for (const [i, block] of blocks.entries()) {
@@ -346,6 +352,23 @@ export class ElementCodecs {
       );
     }
     return encoded;
+  }
+
+  /** Memory that is not shared goes to the thread, with only what it needs. */
+  #elementsOf(
+    blocks: readonly ChunkBlock[],
+    encoding: Encoding,
+  ): readonly EncodeJob["elements"][] {
+    const { format, chunkBytes } = this;
+    const [first] = blocks as [ChunkBlock];
+    if (isShared(first)) return blocks;
+    if (blocks.length === 1) return [gatherChunk(first, format, encoding)];
+    const bytes = new Uint8Array(blocks.length * chunkBytes);
+    const { strides } = encoding;
+    copyIntoChunks(blocks, { bytes, strides }, format.elementSize);
+    return blocks.map((_, i) =>
+      bytes.subarray(i * chunkBytes, (i + 1) * chunkBytes)
+    );
   }
 
   async #encodeHere(

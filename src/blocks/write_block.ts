@@ -21,6 +21,8 @@ const MOST_STORED = 16;
 /** How many chunks are gathered for a thread, so that it never waits for the next one; of small ones, those of so many bytes. */
 const CHUNKS_PER_THREAD = 6;
 const SMALL_BYTES = 256 * 1024;
+/** How many calls a thread has in the window. A call gathers chunks that lie one after another, which is faster than one by one. */
+const CALLS_PER_THREAD = 1.5;
 
 /** A stored chunk, and its elements that are written. */
 export interface WrittenChunk {
@@ -58,39 +60,55 @@ export async function writeBlock(
   put: (stored: WrittenChunk, signal: AbortSignal) => Promise<void>,
   { threads, signal }: WriteBlockOptions = {},
 ): Promise<void> {
-  const { chunks, codecs } = array;
+  const { chunks, codecs, fill } = array;
   const each = Math.max(codecs.chunkBytes, SMALL_BYTES);
-  const window = codecs.usesThreads(threads)
-    ? Math.min(CHUNK_WINDOW, CHUNKS_PER_THREAD * threads.count * each)
-    : CHUNK_WINDOW;
+  const count = codecs.usesThreads(threads) ? threads.count : undefined;
+  const window = count === undefined
+    ? CHUNK_WINDOW
+    : Math.min(CHUNK_WINDOW, CHUNKS_PER_THREAD * count * each);
   const limit = new MemoryLimit(window, 2);
+  const sizeOfCalls = (pieces: number) => {
+    if (count === undefined) return 1;
+    const most = window / codecs.chunkBytes / (CALLS_PER_THREAD * count);
+    return Math.max(1, Math.floor(Math.min(most, pieces / (2 * count))));
+  };
   await forEachStored(
     chunks,
     runs,
     codecs.format.elementSize,
     async (stored, signal) => {
+      const options = { threads, signal };
       const encode: ChangesOf = async (chunkAt) => {
         const changes = new Map<number, Uint8Array>();
-        const tasks = Array.from(
+        const pieces = Array.from(
           sectionsIn(stored.sections, chunks.chunkShape),
-          async (sections) => {
-            const leave = await limit.enter(codecs.chunkBytes);
-            try {
-              signal.throwIfAborted();
-              const place = placeOf(chunkOf(sections), chunks);
-              const block = blockOf(sections, chunks.chunkShape, from);
-              const bytes = await encodeChunk(
-                array,
-                block,
-                () => chunkAt(place),
-                { threads, signal },
-              );
-              changes.set(place, bytes);
-            } finally {
-              leave();
-            }
-          },
+          (sections) => ({
+            place: placeOf(chunkOf(sections), chunks),
+            block: blockOf(sections, chunks.chunkShape, from),
+          }),
         );
+        const size = sizeOfCalls(pieces.length);
+        const calls = Array.from(
+          { length: Math.ceil(pieces.length / size) },
+          (_, i) => pieces.slice(i * size, (i + 1) * size),
+        );
+        const tasks = calls.map(async (some) => {
+          const leave = await limit.enter(some.length * codecs.chunkBytes);
+          try {
+            signal.throwIfAborted();
+            const blocks: ChunkBlock[] = [];
+            for (const { block, place } of some) {
+              const bytes = codecs.isWhole(block) ? undefined : chunkAt(place);
+              blocks.push(
+                bytes ? await codecs.update(bytes, block, options) : block,
+              );
+            }
+            const encoded = await codecs.encode(blocks, { ...options, fill });
+            some.forEach(({ place }, i) => changes.set(place, encoded[i]!));
+          } finally {
+            leave();
+          }
+        });
         for (const result of await Promise.allSettled(tasks)) {
           if (result.status === "rejected") throw result.reason;
         }
@@ -140,17 +158,4 @@ export function placeOf(
   const { chunksPerShard } = layout;
   const path = coordinates.map((c, i) => c % chunksPerShard[i]!);
   return placeInShard(path, layout);
-}
-
-/** Encodes a chunk with the elements of a block, and the others as they are stored, or as the fill value. */
-async function encodeChunk(
-  { codecs, fill }: BlockArray,
-  block: ChunkBlock,
-  read: () => Uint8Array | undefined,
-  options: Required<WriteBlockOptions>,
-): Promise<Uint8Array> {
-  const stored = codecs.isWhole(block) ? undefined : read();
-  const whole = stored && await codecs.update(stored, block, options);
-  const [encoded] = await codecs.encode([whole ?? block], { ...options, fill });
-  return encoded!;
 }

@@ -70,8 +70,10 @@ class BlockEngine {
   /** Encodes bytes as a block of LZ4 in memory of its own. */
   encodeLz4(bytes: Uint8Array, acceleration: number): Uint8Array {
     const { length } = bytes;
-    const most = length + Math.ceil(length / 255) + 16;
-    const [from, to] = this.#places(length, most) as [number, number];
+    const [from, to] = this.#places(length, mostEncoded(length)) as [
+      number,
+      number,
+    ];
     this.#memory.set(bytes, from);
     const size = this.#exports.encodeLz4(from, length, to, acceleration);
     return this.#memory.slice(to, to + size);
@@ -116,6 +118,39 @@ class BlockEngine {
     });
     const start = this.#reorder("restore", places, length, order, size);
     to.set(this.#memory.subarray(start, start + length));
+  }
+
+  /**
+   * Encodes a block of blosc, as {@linkcode decodeBlock} decodes it.
+   *
+   * @param count The number of streams.
+   * @param acceleration That of LZ4: higher numbers are faster, and compress less.
+   * @returns The streams, in memory of their own.
+   */
+  encodeBlock(
+    bytes: Uint8Array,
+    count: number,
+    order: Order,
+    size: number,
+    acceleration: number,
+  ): Uint8Array[] {
+    const { length } = bytes;
+    const piece = length / count;
+    const [to, ...places] = this.#places(
+      mostEncoded(piece),
+      length,
+      length,
+      length,
+    );
+    this.#memory.set(bytes, places[0]);
+    const start = this.#reorder("order", places, length, order, size);
+    return Array.from({ length: count }, (_, i) => {
+      const from = start + i * piece;
+      const encoded = this.#exports.encodeLz4(from, piece, to!, acceleration);
+      return encoded < piece
+        ? this.#memory.slice(to, to! + encoded)
+        : this.#memory.slice(from, from + piece);
+    });
   }
 
   #decode(block: Uint8Array, from: number, to: number, length: number): void {
@@ -164,6 +199,11 @@ class BlockEngine {
     }
     return places;
   }
+}
+
+/** The most bytes of a block of LZ4 for some bytes. */
+function mostEncoded(length: number): number {
+  return length + Math.ceil(length / 255) + 16;
 }
 
 let engine: BlockEngine | undefined;

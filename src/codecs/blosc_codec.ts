@@ -41,7 +41,7 @@ import {
 export function bloscEntry(
   name: string,
   loadZstd: (() => unknown) | undefined,
-  native: NativeZlib | null = nativeZlib(),
+  native: () => NativeZlib | null = nativeZlib,
 ): { fromConfig(configuration: unknown, metadata: ChunkMetadata): BytesCodec } {
   return {
     fromConfig(configuration, metadata) {
@@ -164,7 +164,8 @@ async function encodeFrame(
     ? await encodeBlocks(
       bytes,
       readHeader(header),
-      (piece) => encodeStream(piece, cname, clevel, libraries),
+      (block, count) =>
+        encodeBlock(block, count, { ...configuration, cname }, libraries),
     )
     : undefined;
   if (pieces === undefined) header[2]! |= STORED;
@@ -177,9 +178,9 @@ async function encodeFrame(
 async function encodeBlocks(
   bytes: Uint8Array,
   frame: Frame,
-  encode: (piece: Uint8Array) => Uint8Array | Promise<Uint8Array>,
+  encode: (block: Uint8Array, count: number) => Promise<Uint8Array[]>,
 ): Promise<Uint8Array[] | undefined> {
-  const { blocksize, order, typesize } = frame;
+  const { blocksize } = frame;
   const table = new Uint8Array(4 * frame.blocks);
   const starts = new DataView(table.buffer);
   const pieces: Uint8Array[] = [table];
@@ -188,21 +189,43 @@ async function encodeBlocks(
     starts.setUint32(4 * block, size, true);
     const start = block * blocksize;
     const plain = bytes.subarray(start, start + blocksize);
-    const ordered = new Uint8Array(plain.length);
-    blockEngine().reorder(plain, ordered, "order", order, typesize);
-    const streams = streamsOf(frame, plain.length);
-    const length = plain.length / streams;
-    for (let i = 0; i < streams; i++) {
-      const piece = ordered.subarray(i * length, (i + 1) * length);
-      const encoded = await encode(piece);
-      // A piece that does not become shorter is stored.
-      const stream = encoded.length < length ? encoded : piece;
+    for (const stream of await encode(plain, streamsOf(frame, plain.length))) {
       pieces.push(uint32(stream.length), stream);
       size += 4 + stream.length;
     }
     if (size >= HEADER_SIZE + bytes.length) return undefined;
   }
   return pieces;
+}
+
+/** A configuration whose compressor encodes. */
+type Encoder = BloscConfiguration & {
+  readonly cname: Exclude<Compressor, "snappy">;
+};
+
+/** Encodes a block as streams of equal pieces. A piece that does not become shorter is stored. */
+async function encodeBlock(
+  block: Uint8Array,
+  count: number,
+  { cname, clevel, shuffle: order, typesize }: Encoder,
+  libraries: Libraries,
+): Promise<Uint8Array[]> {
+  // lz4hc is encoded as lz4, which has the same format.
+  if (cname === "lz4" || cname === "lz4hc") {
+    const acceleration = cname === "lz4" ? 10 - clevel : 1;
+    return blockEngine()
+      .encodeBlock(block, count, order, typesize, acceleration);
+  }
+  const ordered = new Uint8Array(block.length);
+  blockEngine().reorder(block, ordered, "order", order, typesize);
+  const length = block.length / count;
+  const streams: Uint8Array[] = [];
+  for (let start = 0; start < block.length; start += length) {
+    const piece = ordered.subarray(start, start + length);
+    const encoded = await encodeStream(piece, cname, clevel, libraries);
+    streams.push(encoded.length < length ? encoded : piece);
+  }
+  return streams;
 }
 
 async function decodeFrame(

@@ -52,26 +52,19 @@ export async function decodeStream(
 }
 
 /**
- * Encodes a stream. lz4hc is encoded as lz4, which has the same format.
+ * Encodes a stream of a format other than LZ4.
  *
  * @param level That of blosc, from 1 to 9.
  */
 export function encodeStream(
   bytes: Uint8Array,
-  cname: Exclude<Compressor, "snappy">,
+  cname: Exclude<Compressor, "lz4" | "lz4hc" | "snappy">,
   level: number,
   libraries: Libraries,
 ): Uint8Array | Promise<Uint8Array> {
-  switch (cname) {
-    case "lz4":
-      return blockEngine().encodeLz4(bytes, 10 - level);
-    case "lz4hc":
-      return blockEngine().encodeLz4(bytes, 1);
-    case "blosclz":
-      return encodeBlosclz(bytes, 10 - level);
-    default:
-      return coderOf(cname, level, bytes.length, libraries).encode(bytes);
-  }
+  return cname === "blosclz"
+    ? encodeBlosclz(bytes, 10 - level)
+    : coderOf(cname, level, bytes.length, libraries).encode(bytes);
 }
 
 /** The functions of zlib or zstd, at a level of blosc. */

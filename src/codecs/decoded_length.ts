@@ -149,7 +149,8 @@ export class TooLong extends Error {}
 
 /** What codecs encode and decode by. */
 export interface Libraries {
-  readonly native: NativeZlib | null;
+  /** Loads the module `node:zlib`; returns `null` where the runtime has none. */
+  readonly native: () => NativeZlib | null;
   /** Loads zarrita's class of `zstd`. */
   readonly loadZstd: (() => unknown) | undefined;
   /** Whether decoded bytes may lie in memory that the next call uses again. */

@@ -58,7 +58,7 @@ const ADLER_SIZE = 4;
  */
 export function deflateEntry(
   name: string,
-  native: NativeZlib | null = nativeZlib(),
+  native: () => NativeZlib | null = nativeZlib,
 ): { fromConfig(configuration: unknown, metadata: ChunkMetadata): BytesCodec } {
   return {
     fromConfig(configuration, metadata) {
@@ -110,26 +110,23 @@ export function deflateCoder(
   { native, reusesMemory }: Omit<Libraries, "loadZstd">,
 ): BytesCodec {
   const names = FORMATS[format];
-  if (native === null) {
-    return {
-      encode: (bytes) =>
-        transformBytes(bytes, new CompressionStream(names.stream)),
-      decode: async (encoded) =>
-        await decodeByStream(encoded, format, length).catch(refuseData),
-    };
-  }
   return {
-    encode: (bytes) =>
-      ownBytes(
-        native[names.encode](bytes, {
-          level,
-          chunkSize: pieceSize(bytes.length),
-        }),
-      ),
+    encode(bytes) {
+      const zlib = native();
+      if (zlib === null) {
+        return transformBytes(bytes, new CompressionStream(names.stream));
+      }
+      const options = { level, chunkSize: pieceSize(bytes.length) };
+      return ownBytes(zlib[names.encode](bytes, options));
+    },
     decode(encoded) {
+      const zlib = native();
+      if (zlib === null) {
+        return decodeByStream(encoded, format, length).catch(refuseData);
+      }
       try {
         const { exact, limit } = length;
-        const { buffer, engine } = native[names.decode](encoded, {
+        const { buffer, engine } = zlib[names.decode](encoded, {
           info: true,
           // With memory to spare, the decoder is called once.
           chunkSize: pieceSize(exact && exact + (reusesMemory ? 64 : 0)),

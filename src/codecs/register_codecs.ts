@@ -1,6 +1,6 @@
 import { describe, shortened } from "../errors/mod.ts";
 import { CODEC_BY_NAME } from "../metadata/mod.ts";
-import { nativeZlib } from "../runtime/mod.ts";
+import { hasNativeZstd } from "../runtime/mod.ts";
 import type { ChunkMetadata, CodecEntry } from "./codec.ts";
 
 /**
@@ -230,7 +230,7 @@ const LOADERS: Readonly<Record<string, LoadCodec>> = {
 };
 
 function hasZstd(zstd: PeerCodecs["zstd"]): boolean {
-  return zstd !== undefined || nativeZlib()?.zstdDecompressSync !== undefined;
+  return zstd !== undefined || hasNativeZstd();
 }
 
 function isModule(

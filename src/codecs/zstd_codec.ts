@@ -48,7 +48,7 @@ const DEFAULT_LEVEL = 3;
 export function zstdEntry(
   name: string,
   loadZstd: (() => unknown) | undefined,
-  native: NativeZlib | null = nativeZlib(),
+  native: () => NativeZlib | null = nativeZlib,
 ): { fromConfig(configuration: unknown, metadata: ChunkMetadata): BytesCodec } {
   return {
     fromConfig(configuration, metadata) {
@@ -89,11 +89,12 @@ export function zstdCoder(
     const { start, end, contentSize, mostBytes } = frame;
     const bytes = encoded.subarray(start, end);
     const most = contentSize ?? Math.min(limit, mostBytes);
-    if (native?.zstdDecompressSync) {
+    const zlib = native();
+    if (zlib?.zstdDecompressSync) {
       const reused = reusesMemory && contentSize !== undefined
-        ? decodeAgain(native, bytes, contentSize)
+        ? decodeAgain(zlib, bytes, contentSize)
         : undefined;
-      return reused ?? ownBytes(native.zstdDecompressSync(bytes, {
+      return reused ?? ownBytes(zlib.zstdDecompressSync(bytes, {
         chunkSize: pieceSize(contentSize ?? rest),
         maxOutputLength: outputLimit(most),
       }));
@@ -114,8 +115,9 @@ export function zstdCoder(
   };
   return {
     async encode(bytes) {
-      if (!native?.zstdCompressSync) return (await loadPeer()).encode(bytes);
-      const { constants } = native;
+      const zlib = native();
+      if (!zlib?.zstdCompressSync) return (await loadPeer()).encode(bytes);
+      const { constants } = zlib;
       const options = {
         pledgedSrcSize: bytes.length, // So that the frame has its content size.
         params: {
@@ -125,7 +127,7 @@ export function zstdCoder(
         // To a frame that fills a piece, Deno adds an empty frame.
         chunkSize: pieceSize(frameBound(bytes.length)),
       };
-      return ownBytes(native.zstdCompressSync(bytes, options));
+      return ownBytes(zlib.zstdCompressSync(bytes, options));
     },
     async decode(encoded) {
       const frames = framesOf(encoded);

@@ -13,6 +13,7 @@ export {
 } from "./bytes.ts";
 export { halfToNumber, numberToHalf, roundHalfEven } from "./float16.ts";
 export {
+  hasNativeZstd,
   type NativeZlib,
   nativeZlib,
   outputLimit,

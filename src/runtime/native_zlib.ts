@@ -19,16 +19,36 @@ export interface NativeZlib {
 /** A function of `node:zlib` that encodes or decodes bytes at once. */
 type NativeCoder = (bytes: Uint8Array, options: object) => Uint8Array;
 
+/** The global `process`. Its first use takes Deno some 30 ms in each thread. */
+interface Process {
+  getBuiltinModule?(name: string): unknown;
+  readonly versions?: { readonly zstd?: string };
+}
+
 /**
  * Returns the module `node:zlib` of Deno and Node, or `null` in other runtimes. The module
- * is not imported, since bundlers for browsers would look for it.
+ * is not imported, since bundlers for browsers would look for it. Codecs call this function
+ * when they decode or encode, since the first call takes Deno some 30 ms in each thread.
  */
 export function nativeZlib(): NativeZlib | null {
-  const { process } = globalThis as {
-    process?: { getBuiltinModule?(name: string): unknown };
-  };
+  const { process } = globalThis as { process?: Process };
   const zlib = process?.getBuiltinModule?.("node:zlib");
   return (zlib ?? null) as NativeZlib | null;
+}
+
+/** Whether `node:zlib` has zstd. The module is not loaded. */
+export function hasNativeZstd(): boolean {
+  const { Deno } = globalThis as {
+    Deno?: { readonly version?: { readonly deno: string } };
+  };
+  // Asked first, since `process` takes time. Deno has zstd from 2.5 on.
+  if (Deno?.version !== undefined) {
+    const [major, minor] = Deno.version.deno.split(".").map(Number);
+    return major! > 2 || major === 2 && minor! >= 5;
+  }
+  const { process } = globalThis as { process?: Process };
+  return process?.getBuiltinModule !== undefined &&
+    process.versions?.zstd !== undefined;
 }
 
 const DEFAULT_PIECE = 2 ** 16;

@@ -1,6 +1,11 @@
 import { type ChunkRows, decodeChunk, noteKey } from "../codecs/mod.ts";
 import { CODEC_BY_NAME, type NamedConfiguration } from "../metadata/mod.ts";
-import { copyBytes, loadOnce, nativeZlib, ownBytes } from "../runtime/mod.ts";
+import {
+  copyBytes,
+  hasNativeZstd,
+  loadOnce,
+  ownBytes,
+} from "../runtime/mod.ts";
 import { ChunkCoder, type ChunkFormat, ownCodecs } from "./chunk_coder.ts";
 import {
   type ChunkBlock,
@@ -137,7 +142,7 @@ export function isCheapToDecode(codecs: ChunkFormat["codecs"]): boolean {
 export function isInThreads({ name }: NamedConfiguration): boolean {
   const by = CODEC_BY_NAME.get(name)?.by;
   const needsZstd = by === "zstd" || by === "blosc";
-  return !needsZstd || nativeZlib()?.zstdDecompressSync !== undefined;
+  return !needsZstd || hasNativeZstd();
 }
 
 /** The memory of jobs, which goes to the worker. Memory that threads share stays where it is. */

@@ -31,6 +31,28 @@ export function copyFromChunk(
   copyElements(block, inChunk(block, chunk), block.counts, elementSize);
 }
 
+/**
+ * Copies all elements of some chunks from other memory, in the order of that memory: one
+ * chunk after the other would take several times as long.
+ *
+ * @param blocks Blocks whose offsets differ by the same number from one to the next.
+ * @param chunks The memory of the chunks, one after another.
+ */
+export function copyIntoChunks(
+  blocks: readonly ChunkBlock[],
+  { bytes, strides }: ChunkElements,
+  elementSize: number,
+): void {
+  const [first, second = first] = blocks as [ChunkBlock, ChunkBlock];
+  const chunkLength = bytes.length / blocks.length / elementSize;
+  copyElements(
+    { bytes, offset: 0, strides: [chunkLength, ...strides] },
+    { ...first, strides: [second.offset - first.offset, ...first.strides] },
+    [blocks.length, ...first.counts],
+    elementSize,
+  );
+}
+
 /** Copies the elements of a block from other memory into a chunk. */
 export function copyIntoChunk(
   block: ChunkBlock,
@@ -73,7 +95,7 @@ export function copyElements(
   size: number,
 ): void {
   if (counts.includes(0)) return;
-  const axes = mergedAxes(to.strides, from.strides, counts, size);
+  const axes = mergedAxes(to, from, counts, size);
   const isRow = axes[0]?.to === size && axes[0].from === size;
   const rowSize = isRow ? size * axes.shift()!.count : size;
   const [toStart, fromStart] = [size * to.offset, size * from.offset];
@@ -163,17 +185,25 @@ interface Axis {
   readonly from: number;
 }
 
-/** The dimensions of a copy, the one with the smallest steps in `to` first. Dimensions that lie one after another in both layouts are one. */
+/**
+ * The dimensions of a copy, the one with the smallest steps in the larger memory first, which
+ * may not fit in caches. Dimensions that lie one after another in both layouts are one.
+ */
 function mergedAxes(
-  to: readonly number[],
-  from: readonly number[],
+  to: ElementsAt,
+  from: ElementsAt,
   counts: readonly number[],
   size: number,
 ): Axis[] {
+  const larger = from.bytes.length > to.bytes.length ? "from" : "to";
   const axes = counts
-    .map((count, i) => ({ count, to: size * to[i]!, from: size * from[i]! }))
+    .map((count, i) => ({
+      count,
+      to: size * to.strides[i]!,
+      from: size * from.strides[i]!,
+    }))
     .filter(({ count }) => count > 1)
-    .sort((a, b) => a.to - b.to);
+    .sort((a, b) => a[larger] - b[larger]);
   const merged: Axis[] = [];
   for (const axis of axes) {
     const last = merged.at(-1);
@@ -194,7 +224,7 @@ function unitOf(numbers: readonly number[]): number {
 /** Rows of at least this many units are copied by `set`, which is slower than a loop for shorter ones. */
 const LEAST_SET = 128;
 
-/** Calls a function with each place of the dimensions, in the order of `to`. */
+/** Calls a function with each place of the dimensions. */
 function forEachPlace(
   axes: readonly Axis[],
   toPlace: number,

@@ -32,6 +32,7 @@ export {
   copyElements,
   copyFromChunk,
   copyIntoChunk,
+  copyIntoChunks,
   type ElementsAt,
   repeatElement,
 } from "./copy_elements.ts";

@@ -22,7 +22,11 @@ function blosc(
   const codecs = length === undefined
     ? []
     : [{ name: "bytes" }, { name: "blosc" }];
-  return bloscEntry("blosc", loadZstd, ...(isNative ? [] : [null] as const))
+  return bloscEntry(
+    "blosc",
+    loadZstd,
+    ...(isNative ? [] : [() => null] as const),
+  )
     .fromConfig(configuration, {
       dataType: "uint8",
       shape: [length ?? 1],

@@ -19,7 +19,7 @@ export function compression(
   encode(bytes: Uint8Array): Promise<Uint8Array>;
   decode(bytes: Uint8Array): Promise<Uint8Array>;
 } {
-  const native = way === "native" ? [] : [null];
+  const native = way === "native" ? [] : [() => null];
   const entry = name === "zstd"
     ? zstdEntry(name, loadPeer, ...native)
     : deflateEntry(name, ...native);
