@@ -174,7 +174,8 @@ class WaitingLine {
   }
 
   stop(): void {
-    clearTimeout(this.#timer);
+    // Deno takes 11 ms to load its timers.
+    if (this.#timer !== undefined) clearTimeout(this.#timer);
     this.#timer = undefined;
   }
 }
