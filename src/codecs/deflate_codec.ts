@@ -4,7 +4,7 @@ import {
   type NativeZlib,
   nativeZlib,
   outputLimit,
-  ownBytes,
+  ownOutput,
   pieceSize,
 } from "../runtime/mod.ts";
 import { adler32 } from "./checksum_codecs.ts";
@@ -117,7 +117,7 @@ export function deflateCoder(
         return transformBytes(bytes, new CompressionStream(names.stream));
       }
       const options = { level, chunkSize: pieceSize(bytes.length) };
-      return ownBytes(zlib[names.encode](bytes, options));
+      return ownOutput(zlib[names.encode](bytes, options));
     },
     decode(encoded) {
       const zlib = native();
@@ -141,7 +141,7 @@ export function deflateCoder(
             `The data ends after ${engine.bytesWritten} of ${encoded.length} bytes`,
           );
         }
-        return reusesMemory ? buffer : ownBytes(buffer);
+        return reusesMemory ? buffer : ownOutput(buffer);
       } catch (error) {
         refuseData(error);
       }

@@ -4,7 +4,7 @@ import {
   type NativeZlib,
   nativeZlib,
   outputLimit,
-  ownBytes,
+  ownOutput,
   pieceSize,
 } from "../runtime/mod.ts";
 import {
@@ -94,7 +94,7 @@ export function zstdCoder(
       const reused = reusesMemory && contentSize !== undefined
         ? decodeAgain(zlib, bytes, contentSize)
         : undefined;
-      return reused ?? ownBytes(zlib.zstdDecompressSync(bytes, {
+      return reused ?? ownOutput(zlib.zstdDecompressSync(bytes, {
         chunkSize: pieceSize(contentSize ?? rest),
         maxOutputLength: outputLimit(most),
       }));
@@ -127,7 +127,7 @@ export function zstdCoder(
         // To a frame that fills a piece, Deno adds an empty frame.
         chunkSize: pieceSize(frameBound(bytes.length)),
       };
-      return ownBytes(zlib.zstdCompressSync(bytes, options));
+      return ownOutput(zlib.zstdCompressSync(bytes, options));
     },
     async decode(encoded) {
       const frames = framesOf(encoded);

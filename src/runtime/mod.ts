@@ -17,6 +17,7 @@ export {
   type NativeZlib,
   nativeZlib,
   outputLimit,
+  ownOutput,
   pieceSize,
 } from "./native_zlib.ts";
 export {

@@ -1,3 +1,5 @@
+import { freeMemory, ownBytes } from "./bytes.ts";
+
 /** The members of `node:zlib` that this package uses. */
 export interface NativeZlib {
   readonly constants: Readonly<Record<string, number>>;
@@ -31,10 +33,15 @@ interface Process {
  * when they decode or encode, since the first call takes Deno some 30 ms in each thread.
  */
 export function nativeZlib(): NativeZlib | null {
-  const { process } = globalThis as { process?: Process };
-  const zlib = process?.getBuiltinModule?.("node:zlib");
-  return (zlib ?? null) as NativeZlib | null;
+  if (loadedZlib === undefined) {
+    const { process } = globalThis as { process?: Process };
+    const zlib = process?.getBuiltinModule?.("node:zlib");
+    loadedZlib = (zlib ?? null) as NativeZlib | null;
+  }
+  return loadedZlib;
 }
+
+let loadedZlib: NativeZlib | null | undefined;
 
 /** Whether `node:zlib` has zstd. The module is not loaded. */
 export function hasNativeZstd(): boolean {
@@ -65,4 +72,11 @@ export function pieceSize(length: number | undefined): number {
 /** Returns the `maxOutputLength` of a native coder in bytes. Node 20 accepts none above 4 GiB. */
 export function outputLimit(limit: number): number {
   return Math.min(Math.max(limit, 1), 2 ** 32 - 1);
+}
+
+/** Returns the output of a native coder in memory of its own, and frees the piece of memory that held it. */
+export function ownOutput(output: Uint8Array): Uint8Array {
+  const own = ownBytes(output);
+  if (own.buffer !== output.buffer) freeMemory(output.buffer);
+  return own;
 }
