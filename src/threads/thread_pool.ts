@@ -244,10 +244,12 @@ export class ThreadPool implements Disposable {
     while (this.#waiting.size > 0) {
       if (this.#isDisposed) return this.#end();
       const thread = this.#nextThread();
-      if (thread === undefined) return;
+      if (thread === undefined) break;
       const calls = this.#takeCalls();
       if (calls.length > 0) this.#post(thread, calls);
     }
+    // Last, since Deno takes 11 ms to load its timers.
+    if (!this.#isIdle()) this.#watch();
   }
 
   /** Takes waiting calls for one request: chunks of one format. */
@@ -330,7 +332,6 @@ export class ThreadPool implements Disposable {
       thread.worker.ref?.();
     }
     thread.requests.set(call, calls);
-    this.#watch();
   }
 
   #receive(thread: Thread, answer: Answer): void {
