@@ -4,6 +4,7 @@ import {
   copyElements,
   copyFromChunk,
   copyIntoChunk,
+  copyIntoChunks,
   type ElementsAt,
   isRepeated,
   repeatElement,
@@ -262,6 +263,50 @@ Deno.test("copyFromChunk and copyIntoChunk move the elements of a block", () => 
       assert(chunk.length === changed.length);
     }),
     { numRuns: runs(1500) },
+  );
+});
+
+Deno.test("copyIntoChunks copies what copyIntoChunk copies for each chunk", () => {
+  fc.assert(
+    fc.property(
+      anyBlock,
+      fc.integer({ min: 1, max: 4 }),
+      fc.nat(3),
+      ({ counts, order, size }, chunkCount, axis) => {
+        // Chunks side by side along a dimension of an array.
+        const side = counts.length === 0 ? -1 : axis % counts.length;
+        const number = side < 0 || counts.includes(0) ? 1 : chunkCount;
+        const ones = counts.map(() => 1);
+        const shape = counts.map((n, i) => i === side ? number * n + 1 : n);
+        const array = layoutOf(shape, order, ones);
+        const random = randomNumbers(size);
+        const bytes = Uint8Array.from(
+          { length: array.span * size },
+          () => random() & 255,
+        );
+        const { strides, span } = layoutOf(counts, order.toReversed(), ones);
+        const blocks = Array.from({ length: number }, (_, n) => ({
+          bytes,
+          offset: side < 0 ? 0 : n * counts[side]! * array.strides[side]!,
+          strides: array.strides,
+          counts,
+          starts: counts.map(() => 0),
+          steps: ones,
+        }));
+        const chunks = new Uint8Array(number * span * size);
+        const expected = new Uint8Array(chunks);
+        blocks.forEach((block, i) => {
+          const chunk = expected.subarray(
+            i * span * size,
+            (i + 1) * span * size,
+          );
+          copyIntoChunk(block, { bytes: chunk, strides }, size);
+        });
+        copyIntoChunks(blocks, { bytes: chunks, strides }, size);
+        assertEquals(chunks, expected);
+      },
+    ),
+    { numRuns: runs(1000) },
   );
 });
 

@@ -1,7 +1,13 @@
 import { assertEquals } from "@std/assert";
 import * as zarr from "zarrita";
-import type { Store } from "../../mod.ts";
-import { registerCodecs, setSharded } from "../../zarrita.ts";
+import {
+  arrayMetadata,
+  crc32c,
+  createArrayChunks,
+  MemoryStore,
+  type Store,
+} from "../../mod.ts";
+import { registerCodecs, setSharded, ThreadPool } from "../../zarrita.ts";
 import { logged, observed } from "../support/observed_store.ts";
 import {
   chunkRequests,
@@ -65,6 +71,58 @@ Deno.test("setSharded applies the given prefix and alignment to new and existing
     "/c/1": [1, 2, 3, 4, 5, 0, 0, 0, 5, 5],
     "/c/2": [1, 2, 3, 4, 5, 0, 0, 0, 5, 5],
   });
+});
+
+Deno.test("setSharded stores with threads what it stores without, of whole and of partly covered chunks", async () => {
+  using pool = new ThreadPool(2);
+  const gzip = { name: "gzip", configuration: { level: 1 } };
+  const transpose = { name: "transpose", configuration: { order: [1, 2, 0] } };
+  for (
+    const [codecs, selection] of [
+      [[gzip], null],
+      [[transpose, gzip], null],
+      [[gzip], [zarr.slice(1, 5), zarr.slice(null), zarr.slice(3, 900)]],
+      [[gzip], [null, zarr.slice(0, 500, 2), null]],
+    ] as const
+  ) {
+    const contents: unknown[] = [];
+    for (const threads of [0, pool]) {
+      const store = new MemoryStore();
+      const metadata = arrayMetadata({
+        shape: [6, 500, 1000],
+        dataType: "uint8",
+        shardShape: [4, 512, 1024],
+        chunkShape: [2, 128, 128],
+        codecs,
+        fillValue: 3,
+      });
+      await createArrayChunks(store, "", metadata);
+      const array = await openIn(store);
+      const all = Uint8Array.from(
+        { length: 6 * 500 * 1000 },
+        (_, i) => (7 * i + (i >> 8)) & 255,
+      );
+      const shape = selection === null
+        ? [6, 500, 1000]
+        : selection[0] === null
+        ? [6, 250, 1000]
+        : [4, 500, 897];
+      const value = {
+        data: all,
+        shape,
+        stride: [shape[1]! * shape[2]!, shape[2]!, 1],
+      };
+      await setSharded(zarr, array, selection as never, value as never, {
+        threads,
+      });
+      const checksums: [string, number][] = [];
+      for await (const key of store.list()) {
+        checksums.push([key, crc32c((await store.get(key))!)]);
+      }
+      contents.push(checksums.sort());
+    }
+    assertEquals(contents[1], contents[0]);
+  }
 });
 
 Deno.test("setSharded has few shards in memory at the same time, however many it writes", async () => {
