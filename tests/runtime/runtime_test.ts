@@ -6,6 +6,7 @@ import {
   numberToHalf,
   roundHalfEven,
 } from "../../src/runtime/float16.ts";
+import { hasNativeZstd, nativeZlib } from "../../src/runtime/native_zlib.ts";
 import {
   mapConcurrently,
   MemoryLimit,
@@ -286,3 +287,8 @@ function listenedSignal() {
     abort: () => controller.abort(new Error("The reason")),
   };
 }
+
+Deno.test("hasNativeZstd says what node:zlib has", () => {
+  const hasZstd = nativeZlib()?.zstdDecompressSync !== undefined;
+  assertEquals(hasNativeZstd(), hasZstd);
+});
