@@ -24,8 +24,11 @@ export {
   arrayMetadata,
   type ArrayMetadataOptions,
 } from "./compose_metadata.ts";
-export { missingArray } from "./open_array_chunks.ts";
-export { createArrayChunks, openArrayChunks } from "./open_array_chunks.ts";
+export {
+  createArrayChunks,
+  missingArray,
+  openArrayChunks,
+} from "./open_array_chunks.ts";
 export { assertStorable, parseArray } from "./parse_array.ts";
 export {
   type ChunkLevel,

@@ -75,24 +75,35 @@ export async function readNodes(
     {},
 ): Promise<Node[]> {
   const reads = new Map<string, Promise<Node | "invalid" | undefined>>();
+  const failures = new Map<string, unknown>();
   // Nodes are read once, also if others are found by their attributes.
-  const read = (path: string) => {
-    const reading = reads.get(path) ?? readOrReport(path);
+  const read: ReadNode = (path, signal) => {
+    const reading = reads.get(path) ?? readOrKeepError(path, signal);
     reads.set(path, reading);
     return reading;
   };
-  const readOrReport = async (path: string) => {
+  const readOrKeepError = async (path: string, signal?: AbortSignal) => {
     try {
-      return await readNode(place, path, withoutV2, options);
+      return await readNode(place, path, withoutV2, {
+        ...options,
+        ...signal && { signal },
+      });
     } catch (error) {
-      if (error instanceof MetadataError && onInvalid) onInvalid(path, error);
-      else if (onUnreadable && !options.signal?.aborted) {
-        onUnreadable(path, error);
-      } else throw error;
+      const isReported = error instanceof MetadataError && onInvalid ||
+        onUnreadable && !signal?.aborted;
+      if (!isReported) throw error;
+      failures.set(path, error);
       return "invalid";
     }
   };
-  const root = await read("");
+  // Failures are reported in the order of the paths, whichever document was read first.
+  const report = (path: string) => {
+    const error = failures.get(path);
+    if (error instanceof MetadataError && onInvalid) onInvalid(path, error);
+    else onUnreadable!(path, error);
+  };
+  const root = await read("", options.signal);
+  if (root === "invalid") report("");
   if (root === undefined) {
     const marker: StoreKey = `${place.root as StoreKey}${MARKER}`;
     if (await place.store.get(marker, options) !== undefined) {
@@ -111,10 +122,17 @@ export async function readNodes(
   const document = isInvalid ? undefined : root.document;
   const found = await findPaths(place, document, options, { withoutV2 });
   const paths = found.paths?.filter((path) => path !== "") ??
-    await namedBelow(place, nodes[0]!, read);
-  for (const path of await choose?.(paths) ?? paths) {
+    await namedBelow(place, nodes[0]!, read, options.signal);
+  const chosen = await choose?.(paths) ?? paths;
+  await runConcurrently(chosen, READS, async (path, signal) => {
+    await read(path, signal);
+  }, options.signal);
+  for (const path of chosen) {
     const node = await read(path);
-    if (node === "invalid") continue;
+    if (node === "invalid") {
+      report(path);
+      continue;
+    }
     if (node !== undefined) {
       nodes.push(node);
       continue;
@@ -134,8 +152,16 @@ export async function readNodes(
   return nodes;
 }
 
+/**
+ * Reads a node once: `undefined` if there is none, `"invalid"` if its failure is to be reported.
+ */
+type ReadNode = (
+  path: string,
+  signal?: AbortSignal,
+) => Promise<Node | "invalid" | undefined>;
+
 /** Reads the document of a node. */
-export async function readNode(
+async function readNode(
   place: Place,
   path: string,
   withoutV2: boolean,
@@ -224,7 +250,7 @@ export async function findPaths(
 }
 
 /** How many documents are read at the same time. */
-const READS = 8;
+const READS = 16;
 
 /**
  * The sorted paths of the nodes below a group that attributes name, of groups below it, too.
@@ -235,7 +261,8 @@ const READS = 8;
 async function namedBelow(
   place: Place,
   root: Node,
-  read: (path: string) => Promise<Node | "invalid" | undefined>,
+  read: ReadNode,
+  signal: AbortSignal | undefined,
 ): Promise<string[]> {
   const found = new Set<string>();
   const seen = new Set([""]);
@@ -251,22 +278,22 @@ async function namedBelow(
       const paths = [...named, ...above, ...groups.flatMap(usualNodes)];
       const unseen = [...new Set(paths)].filter((path) => !seen.has(path));
       groups = [];
-      await runConcurrently(unseen, READS, async (path) => {
+      await runConcurrently(unseen, READS, async (path, signal) => {
         seen.add(path);
-        const node = await read(path);
+        const node = await read(path, signal);
         if (node === undefined) return;
         found.add(path);
         if (node !== "invalid" && !isArrayDocument(node.document)) {
           groups.push(node);
         }
-      });
+      }, signal);
     }
   };
   await follow(root);
   if (isCollection(root) && !found.has("0")) {
     // Without a list of the images of a collection, their names are numbers.
     for (let i = 0;; i++) {
-      const node = await read(`${i}`);
+      const node = await read(`${i}`, signal);
       if (node === undefined) break;
       found.add(`${i}`);
       if (node !== "invalid") await follow(node);

@@ -5,7 +5,7 @@ import {
   MetadataError,
   openArrayChunks,
 } from "../../mod.ts";
-import { windowsKeyProblem } from "../../src/arrays/portable_keys.ts";
+import { windowsKeyProblem } from "../../src/arrays/parse_array.ts";
 import { contentsOf } from "../support/bytes.ts";
 import { encodeJson } from "../support/documents.ts";
 import { arrayMetadata, concatParts } from "../support/metadata.ts";

@@ -1,6 +1,6 @@
 /** The kinds of coordinate reference systems, compared with the database of PROJ. */
 import { assert, assertEquals } from "@std/assert";
-import { kindOfEpsg } from "../../src/tiff/epsg_codes.ts";
+import { kindOfEpsg } from "../../src/tiff/georeference.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { testWith } from "../support/tools.ts";
 import { PYTHON, runScript } from "./python.ts";

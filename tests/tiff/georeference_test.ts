@@ -1,7 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { kindOfEpsg } from "../../src/tiff/epsg_codes.ts";
-import { geoKeysOf } from "../../src/tiff/georeference.ts";
+import { geoKeysOf, kindOfEpsg } from "../../src/tiff/georeference.ts";
 import {
   type ArrayMetadata,
   arrayMetadata,
