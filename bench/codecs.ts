@@ -127,7 +127,7 @@ async function codersOf(
     codecs: [{ name: "bytes" }, { name }],
   };
   const loadZstd = ZARRITA_CODECS.get("zstd")!;
-  const entryOf = (...native: [] | [null]) => {
+  const entryOf = (...native: [] | [() => null]) => {
     switch (name) {
       case "zstd":
         return zstdEntry(name, loadZstd, ...native);
@@ -144,7 +144,10 @@ async function codersOf(
   };
   return {
     [NATIVE]: entryOf().fromConfig(configuration, metadata) as Coder,
-    [PORTABLE]: entryOf(null).fromConfig(configuration, metadata) as Coder,
+    [PORTABLE]: entryOf(() => null).fromConfig(
+      configuration,
+      metadata,
+    ) as Coder,
     [ZARRITA]: theirs.fromConfig(configuration),
   };
 }
