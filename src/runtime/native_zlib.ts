@@ -45,12 +45,12 @@ let loadedZlib: NativeZlib | null | undefined;
 
 /** Whether `node:zlib` has zstd. The module is not loaded. */
 export function hasNativeZstd(): boolean {
-  const { Deno } = globalThis as {
-    Deno?: { readonly version?: { readonly deno: string } };
-  };
-  // Asked first, since `process` takes time. Deno has zstd from 2.5 on.
-  if (Deno?.version !== undefined) {
-    const [major, minor] = Deno.version.deno.split(".").map(Number);
+  // Asked first, since `process` takes time in Deno, which has zstd from 2.5 on.
+  const deno = /^Deno\/(\d+)\.(\d+)/.exec(
+    globalThis.navigator?.userAgent ?? "",
+  );
+  if (deno !== null) {
+    const [major, minor] = deno.slice(1).map(Number);
     return major! > 2 || major === 2 && minor! >= 5;
   }
   const { process } = globalThis as { process?: Process };
