@@ -8,7 +8,7 @@ import {
   nodePaths,
   parseZarrJson,
 } from "../metadata/mod.ts";
-import { runConcurrently } from "../runtime/mod.ts";
+import { mapConcurrently, runConcurrently } from "../runtime/mod.ts";
 import {
   describeStore,
   type StoreKey,
@@ -124,11 +124,9 @@ export async function readNodes(
   const paths = found.paths?.filter((path) => path !== "") ??
     await namedBelow(place, nodes[0]!, read, options.signal);
   const chosen = await choose?.(paths) ?? paths;
-  await runConcurrently(chosen, READS, async (path, signal) => {
-    await read(path, signal);
-  }, options.signal);
-  for (const path of chosen) {
-    const node = await read(path);
+  const all = await mapConcurrently(chosen, READS, read, options.signal);
+  for (const [i, path] of chosen.entries()) {
+    const node = all[i];
     if (node === "invalid") {
       report(path);
       continue;
