@@ -43,10 +43,9 @@ import {
 import {
   assertLinks,
   assertStoreKey,
+  backendOf,
   describeStore,
   isSameValue,
-  readSize,
-  readValue,
   recover,
   remove,
   type Store,
@@ -373,7 +372,8 @@ async function addIndex(
 ): Promise<void> {
   if (key !== chunkKey) {
     assertLinks(store);
-    const isThere = await readSize(store, chunkKey, options) !== undefined;
+    const isThere =
+      await backendOf(store).size(chunkKey, options) !== undefined;
     const isOther = isThere && !overwrite &&
       !await isSameValue({ store, key }, { store, key: chunkKey }, options);
     if (isOther) refuse(store, chunkKey);
@@ -388,7 +388,7 @@ async function addIndex(
     encodeShardIndex(index, layout),
   ]);
   if (!overwrite) {
-    const found = await readValue(store, partKey, options);
+    const found = await backendOf(store).get(partKey, options);
     if (found !== undefined && !isSameBytes(found, part)) {
       refuse(store, partKey);
     }

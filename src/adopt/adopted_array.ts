@@ -9,8 +9,7 @@ import {
 } from "../shards/mod.ts";
 import type { Part } from "../splitter/mod.ts";
 import {
-  readRange,
-  readSize,
+  backendOf,
   type Store,
   type StoreKey,
   type StoreOptions,
@@ -78,8 +77,8 @@ export async function checkFileRecord(
 ): Promise<boolean | undefined> {
   const head = { offset: 0, length: FILE_RECORD_SIZE };
   const [size, bytes] = await Promise.all([
-    readSize(store, key, options),
-    readRange(store, `${key}${INDEX_SUFFIX}`, head, options),
+    backendOf(store).size(key, options),
+    backendOf(store).getRange(`${key}${INDEX_SUFFIX}`, head, options),
   ]);
   if (size === undefined || bytes?.length !== FILE_RECORD_SIZE) {
     return undefined;

@@ -18,9 +18,7 @@ import {
   shardIndexSize,
 } from "../shards/mod.ts";
 import {
-  readRange,
-  readSize,
-  readValue,
+  backendOf,
   type Store,
   type StoreKey,
   type StoreOptions,
@@ -194,7 +192,7 @@ async function isTiff(
   options: StoreOptions,
 ): Promise<boolean> {
   const range = { offset: 0, length: START_SIZE };
-  const start = await readRange(store, key, range, options);
+  const start = await backendOf(store).getRange(key, range, options);
   return /^(?:II[*+]\0|MM\0[*+])$/.test(String.fromCharCode(...start ?? []));
 }
 
@@ -313,8 +311,8 @@ async function compareFile(
   const key = chunks.key(coordinates);
   const partKey: StoreKey = `${key}${INDEX_SUFFIX}`;
   const [size, part] = await Promise.all([
-    readSize(store, key, options),
-    readValue(store, partKey, options),
+    backendOf(store).size(key, options),
+    backendOf(store).get(partKey, options),
   ]);
   if (size === undefined && part === undefined) return {};
   const { layout } = shardOf(parsedArrayOf(chunks));

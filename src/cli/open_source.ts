@@ -1,8 +1,8 @@
 import { basename, dirname, join, resolve } from "node:path";
 import type { ZipStore } from "../zip/mod.ts";
 import {
+  backendOf,
   FileSystemStore,
-  readSize,
   type Store,
   type StoreKey,
 } from "../stores/mod.ts";
@@ -108,7 +108,7 @@ async function openArchive(
     io.signal.throwIfAborted();
     if (isTimeout(error) || error instanceof UsageError) throw error;
     const isAbsent = error instanceof RangeError &&
-      await readSize(store, key) === undefined;
+      await backendOf(store).size(key) === undefined;
     if (pathOf(place) !== undefined) {
       throw isAbsent
         ? new Error(`There is no file ${JSON.stringify(place)}`)
@@ -229,7 +229,9 @@ async function isZip(path: string): Promise<boolean> {
 /** Whether a store holds a node at its root, as far as it can be read. */
 async function isNode(store: Store): Promise<boolean> {
   for (const document of ["zarr.json", ".zgroup", ".zarray"]) {
-    const size = await readSize(store, `/${document}`).catch(() => undefined);
+    const size = await backendOf(store).size(`/${document}`).catch(() =>
+      undefined
+    );
     if (size !== undefined) return true;
   }
   return false;

@@ -19,8 +19,8 @@ import {
 import { runConcurrently } from "../runtime/mod.ts";
 import {
   assertWritable,
+  backendOf,
   describeStore,
-  readSize,
   remove,
   type Store,
   type StoreKey,
@@ -289,7 +289,9 @@ async function planMigration(
     if (group.kind !== "group" || !group.isWritten) continue;
     const root = rootIn(place, group.path);
     const consolidated: StoreKey = `${root as StoreKey}/.zmetadata`;
-    if (await readSize(store, consolidated, options) === undefined) continue;
+    if (await backendOf(store).size(consolidated, options) === undefined) {
+      continue;
+    }
     const prefix = group.path === "" ? "" : `${group.path}/`;
     const inside = nodes.filter((node) =>
       node !== group && node.path.startsWith(prefix)
@@ -317,7 +319,7 @@ async function kindOfV2(
 ): Promise<"array" | "group" | undefined> {
   for (const kind of ["array", "group"] as const) {
     const key = `${root}/.z${kind}` as StoreKey;
-    if (await readSize(store, key, options) !== undefined) return kind;
+    if (await backendOf(store).size(key, options) !== undefined) return kind;
   }
   return undefined;
 }
@@ -368,7 +370,9 @@ async function v2DocumentsOf(
   for (const path of paths) {
     for (const name of V2_DOCUMENTS) {
       const key = `${rootIn(place, path)}/${name}` as StoreKey;
-      if (await readSize(store, key, options) !== undefined) found.push(key);
+      if (await backendOf(store).size(key, options) !== undefined) {
+        found.push(key);
+      }
     }
   }
   return found;

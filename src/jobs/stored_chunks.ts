@@ -9,7 +9,7 @@ import {
 import type { ShardContainer } from "../shards/mod.ts";
 import type { Part } from "../splitter/mod.ts";
 import {
-  readSize,
+  backendOf,
   type Store,
   type StoreKey,
   type StoreOptions,
@@ -59,7 +59,7 @@ export async function partsOfChunk(
     const length = part.size ??
       (unsized.length === 1
         ? rest
-        : await readSize(store, partKey, options) ?? 0);
+        : await backendOf(store).size(partKey, options) ?? 0);
     found.push({ key: partKey, offset, length });
     offset += length;
   }

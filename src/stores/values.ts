@@ -1,56 +1,13 @@
 /**
- * Operations on one value of any store, through its backend: a `Map`, a store of zarrita, or
- * one of this package.
+ * Operations on one value of any store that its backend does not offer as they are: they
+ * refuse stores that lack a method, or compare values.
  */
 import { isSameBytes } from "../runtime/mod.ts";
 import type { BaseWritableStore } from "./base_store.ts";
 import { discard } from "./byte_streams.ts";
 import { describeStore } from "./describe_store.ts";
 import { backendOf } from "./foreign_store.ts";
-import type {
-  ByteRange,
-  GetOptions,
-  Store,
-  StoreKey,
-  StoreOptions,
-} from "./store.ts";
-
-/** Reads a whole value, into memory of the caller, and refuses one that is longer than `limit`. */
-export function readValue(
-  store: Store,
-  key: StoreKey,
-  options?: GetOptions,
-): Promise<Uint8Array | undefined> {
-  return backendOf(store).get(key, options);
-}
-
-/** Reads a range of a value, into memory of the caller. */
-export function readRange(
-  store: Store,
-  key: StoreKey,
-  range: ByteRange,
-  options?: StoreOptions,
-): Promise<Uint8Array | undefined> {
-  return backendOf(store).getRange(key, range, options);
-}
-
-/** Reads a whole value as a stream. */
-export function readStream(
-  store: Store,
-  key: StoreKey,
-  options?: StoreOptions,
-): Promise<ReadableStream<Uint8Array> | undefined> {
-  return backendOf(store).stream(key, options);
-}
-
-/** Tells how long a value is. */
-export function readSize(
-  store: Store,
-  key: StoreKey,
-  options?: StoreOptions,
-): Promise<number | undefined> {
-  return backendOf(store).size(key, options);
-}
+import type { Store, StoreKey, StoreOptions } from "./store.ts";
 
 /** Stores a value. A stream is cancelled on failure. */
 export async function write(
@@ -156,7 +113,7 @@ export async function isSameValue(
   }
   version?.release();
   const [a, b] = await Promise.all(
-    [one, other].map(({ store, key }) => readValue(store, key, options)),
+    [one, other].map(({ store, key }) => backendOf(store).get(key, options)),
   );
   return a !== undefined && isSameBytes(a, b);
 }

@@ -2,9 +2,8 @@ import { findJpegHeader, readJpegTables } from "../codecs/mod.ts";
 import { DamageError, describe } from "../errors/mod.ts";
 import { decodeBase64, isSameList } from "../runtime/mod.ts";
 import {
+  backendOf,
   describeStore,
-  readRange,
-  readSize,
   type Store,
   type StoreKey,
   type StoreOptions,
@@ -80,12 +79,12 @@ export async function readTiff(
   options: StoreOptions,
 ): Promise<TiffFileShards> {
   const name = `File ${describe(key)}`;
-  const size = await readSize(store, key, options);
+  const size = await backendOf(store).size(key, options);
   if (size === undefined) {
     throw new Error(`There is no ${name} in ${describeStore(store)}`);
   }
   const { pages, damage } = await readPages(
-    (range) => readRange(store, key, range, options),
+    (range) => backendOf(store).getRange(key, range, options),
     { key, size },
   );
   const { page, overview = 0 } = selection;
@@ -377,7 +376,7 @@ async function assertJpeg(
   if (tile === undefined) return;
   const length = Math.min(tile.length, HEAD);
   const range = { offset: tile.offset, length };
-  const head = await readRange(store, key, range, options);
+  const head = await backendOf(store).getRange(key, range, options);
   // Damage of a tile, and a header that is not in these bytes, are found by reading the tile.
   const header = findJpegHeader(head ?? new Uint8Array());
   if (header === undefined) return;

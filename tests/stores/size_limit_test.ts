@@ -9,7 +9,7 @@ import {
   SizeLimitError,
   type Store,
 } from "../../mod.ts";
-import { readValue } from "../../src/stores/mod.ts";
+import { backendOf } from "../../src/stores/mod.ts";
 import { countingBytes } from "../support/bytes.ts";
 import { observedBody, stub, URL_ } from "./http_stub.ts";
 import { serve, storeHandler } from "./loopback.ts";
@@ -51,16 +51,15 @@ Deno.test("FileSystemStore.get refuses a file that is longer than limit", () =>
     await assertLimits(reading(new FileSystemStore(folder)), LENGTH);
   }));
 
-Deno.test("readValue refuses a value that is longer than limit from a store that ignores the option", async () => {
+Deno.test("the backend of a store refuses a value that is longer than limit if the store ignores the option", async () => {
   const store: Store = { get: () => Promise.resolve(VALUE) };
   await assertLimits(
-    (limit) => readValue(store, "/k", limit === undefined ? {} : { limit }),
+    (limit) => backendOf(store).get("/k", limit === undefined ? {} : { limit }),
     LENGTH,
   );
   assertEquals(
-    await readValue({ get: () => Promise.resolve(undefined) }, "/k", {
-      limit: 0,
-    }),
+    await backendOf({ get: () => Promise.resolve(undefined) })
+      .get("/k", { limit: 0 }),
     undefined,
   );
 });

@@ -16,8 +16,7 @@ import {
 } from "../../metadata/mod.ts";
 import { isSameBytes } from "../../runtime/mod.ts";
 import {
-  readSize,
-  readValue,
+  backendOf,
   type StoreKey,
   type StoreOptions,
 } from "../../stores/mod.ts";
@@ -212,14 +211,14 @@ export async function isCopy(
   const [from, to] = [source, target].map(({ root }) =>
     `${root}${file}` as StoreKey
   ) as [StoreKey, StoreKey];
-  const size = await readSize(source.store, from, options)
+  const size = await backendOf(source.store).size(from, options)
     .catch(() => undefined);
   if (size === undefined) return false;
   if (isUnfinished) return true;
-  if (await readSize(target.store, to, options) !== size) return false;
+  if (await backendOf(target.store).size(to, options) !== size) return false;
   return isSameBytes(
-    await readValue(source.store, from, options),
-    await readValue(target.store, to, options) ?? new Uint8Array(),
+    await backendOf(source.store).get(from, options),
+    await backendOf(target.store).get(to, options) ?? new Uint8Array(),
   );
 }
 

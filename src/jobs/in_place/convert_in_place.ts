@@ -9,9 +9,9 @@ import {
   SIGNAL,
 } from "../../errors/mod.ts";
 import {
+  backendOf,
   describeStore,
   FileChanges,
-  readSize,
   recover,
   type Store,
   type StoreKey,
@@ -217,7 +217,7 @@ async function assertNoV2(
 ): Promise<void> {
   for (const [name, kind] of [[".zarray", "array"], [".zgroup", "group"]]) {
     const key: StoreKey = `${root as StoreKey}/${name}`;
-    if (await readSize(store, key, options) === undefined) continue;
+    if (await backendOf(store).size(key, options) === undefined) continue;
     throw new MetadataError(
       `Cannot convert a Zarr v2 ${kind} in place; give it the documents of Zarr v3 first, by migrate or zarr-parts migrate`,
       "",

@@ -15,8 +15,8 @@ import {
 } from "../../metadata/mod.ts";
 import { runConcurrently } from "../../runtime/mod.ts";
 import {
+  backendOf,
   mayBePart,
-  readSize,
   recover,
   type RecoverOptions,
   type Recovery,
@@ -225,7 +225,7 @@ export async function recoverPlace(
   const converted: string[] = [];
   for (const folder of foldersAround(arrays.map((keys) => keys.root))) {
     const marker = `${folder}${MARKER}` as StoreKey;
-    const size = await readSize(store, marker, signal ? { signal } : {});
+    const size = await backendOf(store).size(marker, signal ? { signal } : {});
     if (size !== undefined) converted.push(`${folder}/`);
   }
   const isPart = (chunk: StoreKey, key: StoreKey) => {
@@ -313,7 +313,7 @@ async function brokenKey(
   for (const name of ["zarr.json", ".zarray", ".zgroup"]) {
     const key = `${folder}/${name}` as StoreKey;
     try {
-      if (await readSize(store, key, options) !== undefined) return key;
+      if (await backendOf(store).size(key, options) !== undefined) return key;
     } catch {
       options.signal?.throwIfAborted();
       return document; // The store fails to read the node.

@@ -4,7 +4,7 @@ import {
   numberFrom,
   type OptionRules,
 } from "../../errors/mod.ts";
-import { joinBytes, rejectOnAbort } from "../../runtime/mod.ts";
+import { joinBytes, MemoryLimit, rejectOnAbort } from "../../runtime/mod.ts";
 import { redactUrl } from "../describe_store.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
 import {
@@ -119,7 +119,7 @@ export class HttpClient {
   readonly #fetch: (request: Request) => Promise<Response>;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #timeout: number;
-  readonly #connections: Connections;
+  readonly #connections: MemoryLimit;
   readonly #retries: number;
   readonly #retryDelay: number;
   /**
@@ -148,7 +148,7 @@ export class HttpClient {
     this.#retries = retries;
     this.#retryDelay = retryDelay;
     this.#timeout = timeout;
-    this.#connections = new Connections(connections);
+    this.#connections = new MemoryLimit(0, connections);
     this.#root = origin + pathname.replace(/\/$/, "");
   }
 
@@ -202,6 +202,7 @@ export class HttpClient {
       }
     };
     const run = async () => {
+      const leave = await this.#connections.enter(1);
       start = Date.now();
       try {
         return await attempt();
@@ -212,9 +213,11 @@ export class HttpClient {
           timeLeft,
         };
         return await repeat(error, policy, options, attempt);
+      } finally {
+        leave();
       }
     };
-    return await rejectOnAbort(this.#connections.run(run), signal);
+    return await rejectOnAbort(run(), signal);
   }
 
   async #fetchOnce(
@@ -308,28 +311,6 @@ async function statusError(
     }, found ${`${status} ${statusText}`.trim()}${quote && ` (${quote})`}`,
     response,
   );
-}
-
-/** Runs tasks, a limited number of them at the same time, in the order in which they came. */
-class Connections {
-  #free: number;
-  readonly #waiting: (() => void)[] = [];
-
-  constructor(limit: number) {
-    this.#free = limit;
-  }
-
-  async run<T>(task: () => Promise<T>): Promise<T> {
-    if (this.#free >= 1) this.#free--;
-    else await new Promise<void>((begin) => this.#waiting.push(begin));
-    try {
-      return await task();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#free++;
-    }
-  }
 }
 
 /** The longest delay of a timer in milliseconds. */
