@@ -1,5 +1,5 @@
 import { walk } from "@std/fs/walk";
-import { dirname, relative, resolve, sep } from "node:path";
+import { basename, dirname, relative, resolve, sep } from "node:path";
 import {
   exampleOf,
   exampleTemplate,
@@ -17,7 +17,7 @@ import {
 import type { ChunkKeyError } from "../errors/mod.ts";
 import type { StoreKey } from "../stores/mod.ts";
 import { type Arguments, UsageError } from "./command.ts";
-import { compareNames, unitsText } from "./format.ts";
+import { compareNames, quoted, unitsText } from "./format.ts";
 import { assertPath, stateOf } from "./open_store.ts";
 import { placeByColumns, type Places, readPlaces } from "./read_places.ts";
 
@@ -56,11 +56,7 @@ export async function findAdopted(
     : new TemplateChunkKeyEncoding(template);
   const paths: string[] = [];
   for (const place of given) {
-    const found = await listFiles(place, named, link, folder);
-    if (found.length === 0) {
-      throw nothingIn(place, named, await allFiles(resolve(place)));
-    }
-    paths.push(...found);
+    paths.push(...await filesAt(place, named, link, folder));
   }
   const format = formatOf(paths);
   if (!link) assertInside(paths, folder, into);
@@ -166,17 +162,8 @@ function notesOnOrder(names: readonly string[]): string[] {
 const ZIP = /\.zip$/i;
 const TIFF = /\.(?:tiff?|btf|tf8)$/i;
 
-/** The files of a folder that have the end of a format, in the order of {@linkcode compareNames}. */
-async function allFiles(folder: string): Promise<string[]> {
-  const paths: string[] = [];
-  for await (const { path } of walk(folder, { includeDirs: false })) {
-    if (ZIP.test(path) || TIFF.test(path)) paths.push(path);
-  }
-  return paths.sort(compareNames);
-}
-
-/** Lists the files of a path: a file itself, or those of a folder that are to be adopted. */
-async function listFiles(
+/** Lists the files of a path: the file itself, or those of a folder that are to be adopted. */
+async function filesAt(
   place: string,
   named: TemplateChunkKeyEncoding | undefined,
   link: boolean,
@@ -188,14 +175,20 @@ async function listFiles(
     throw new Error(`There is no file or folder ${quoted(place)}`);
   }
   if (!info.isDirectory) return [path];
-  return (await allFiles(path)).filter((file) => {
+  const all: string[] = [];
+  for await (const { path: file } of walk(path, { includeDirs: false })) {
+    if (ZIP.test(file) || TIFF.test(file)) all.push(file);
+  }
+  all.sort(compareNames);
+  const adopted = all.filter((file) => {
     // Links that an earlier run made have the names of chunks, and are not adopted again.
     if (link && isChunk(folder, file)) return false;
     if (named === undefined) return link || isChunk(folder, file);
-    const name = nameOf(file, named, link, folder);
-    const problem = nameProblem(named, name);
+    const problem = nameProblem(named, nameOf(file, named, link, folder));
     return problem === undefined || problem.nearest !== undefined;
   });
+  if (adopted.length === 0) throw nothingIn(place, named, all);
+  return adopted;
 }
 
 /** The part of a path that a template names: all below the folder of the array, or as many names as the template has. */
@@ -224,7 +217,7 @@ function nothingIn(
   named: TemplateChunkKeyEncoding | undefined,
   present: readonly string[],
 ): UsageError {
-  const names = present.map((path) => path.slice(dirname(path).length + 1));
+  const names = present.map((path) => basename(path));
   const found = names.length === 0
     ? "found no TIFF or zip files"
     : `found files such as ${quoted(names[0]!)}`;
@@ -304,11 +297,7 @@ function withEnd(folder: string): string {
 
 /** The format of files, by their names. */
 function formatOf(paths: readonly string[]): "tiff" | "zip" {
-  const [zip, other, ozx] = [
-    (path: string) => ZIP.test(path),
-    (path: string) => !ZIP.test(path),
-    (path: string) => /\.ozx$/i.test(path),
-  ].map((isFormat) => paths.find(isFormat));
+  const ozx = paths.find((path) => /\.ozx$/i.test(path));
   if (ozx !== undefined) {
     throw new UsageError(
       `File ${
@@ -316,9 +305,10 @@ function formatOf(paths: readonly string[]): "tiff" | "zip" {
       } is an archive of OME-Zarr: inspect, verify, convert and serve read it as it is`,
     );
   }
-  if (zip === undefined || other === undefined) {
-    return zip === undefined ? "tiff" : "zip";
-  }
+  const zip = paths.find((path) => ZIP.test(path));
+  const other = paths.find((path) => !ZIP.test(path));
+  if (zip === undefined) return "tiff";
+  if (other === undefined) return "zip";
   throw new UsageError(
     `Expected files of one format, found ${quoted(zip)} and ${quoted(other)}`,
   );
@@ -331,8 +321,4 @@ function extensionOf(path: string): string {
 /** A path with `/` between names, as in keys. */
 function slashed(path: string): string {
   return path.replaceAll(sep, "/");
-}
-
-function quoted(text: string): string {
-  return JSON.stringify(text);
 }

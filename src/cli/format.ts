@@ -41,6 +41,11 @@ export function someOf(names: readonly string[]): string {
     .join(", ");
 }
 
+/** A text in quotes. */
+export function quoted(text: string): string {
+  return JSON.stringify(text);
+}
+
 /** Lengths along dimensions, such as `128 × 120`. */
 export function shapeText(shape: readonly number[]): string {
   return shape.length === 0

@@ -2,6 +2,7 @@ import { CsvError, parse } from "csv-parse/sync";
 import { statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { UsageError } from "./command.ts";
+import { quoted } from "./format.ts";
 import { assertPath } from "./open_store.ts";
 
 /** The files of an array and their places, by a table. */
@@ -240,8 +241,4 @@ export function placeByColumns(
 
 function problem(table: string, text: string): UsageError {
   return new UsageError(`Cannot use --places ${quoted(table)}: ${text}`);
-}
-
-function quoted(text: string): string {
-  return JSON.stringify(text);
 }

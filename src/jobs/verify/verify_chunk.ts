@@ -181,21 +181,12 @@ export class ChunkVerification {
       coordinate * level.shape[i]!
     );
     const piece = { level, size, read, path: [], first };
-    const hasChecksum = endsWithChecksum(level.codecs);
-    if (hasChecksum && size < CHECKSUM_SIZE) {
-      this.#add(
-        "chunk-size",
-        `Chunk ${
-          describe(this.#key)
-        } is ${size} bytes long, where its checksum takes ${CHECKSUM_SIZE}`,
-      );
-      return true;
-    }
-    // Decoding a chunk verifies its checksum.
-    if (hasChecksum && (level.shards !== undefined || !this.#isDeep)) {
-      if (!await this.#verifyChecksum(size)) return true;
-    }
-    await this.#verifyPiece(piece);
+    // Decoding verifies the checksum, too, but reports a chunk too short for one under another rule.
+    const isDecoded = this.#isDeep && level.shards === undefined &&
+      size >= CHECKSUM_SIZE;
+    const isSound = !endsWithChecksum(level.codecs) || isDecoded ||
+      await this.#verifyChecksum(size);
+    if (isSound) await this.#verifyPiece(piece);
     return true;
   }
 
