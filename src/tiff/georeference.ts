@@ -332,7 +332,7 @@ const PROJECTED = `
 const RANGES = { geographic: GEOGRAPHIC, projected: PROJECTED } as const;
 
 /** The kinds of systems that GeoTIFF has codes for. */
-export type CrsKind = keyof typeof RANGES;
+type CrsKind = keyof typeof RANGES;
 
 /** Returns the kind of a system by its code in EPSG; `undefined` for others, and for codes that are not known. */
 export function kindOfEpsg(code: number): CrsKind | undefined {

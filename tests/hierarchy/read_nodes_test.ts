@@ -1,0 +1,42 @@
+import { assertEquals } from "@std/assert";
+import { MemoryStore, type Store } from "../../mod.ts";
+import { placeOf, readNodes } from "../../src/hierarchy/mod.ts";
+import { encodeJson } from "../support/documents.ts";
+
+const GROUP = encodeJson({ zarr_format: 3, node_type: "group" });
+
+Deno.test("readNodes reads up to 16 documents at once, and reports failures in the order of the paths", async () => {
+  const stored = new MemoryStore();
+  await stored.set("/zarr.json", GROUP);
+  const paths = Array.from({ length: 40 }, (_, i) => `group${10 + i}`);
+  for (const path of paths) {
+    const isInvalid = path === "group15" || path === "group12";
+    await stored.set(
+      `/${path}/zarr.json`,
+      isInvalid ? encodeJson({ zarr_format: 4 }) : GROUP,
+    );
+  }
+  let reading = 0;
+  let most = 0;
+  const store: Store = {
+    async get(key) {
+      most = Math.max(most, ++reading);
+      // The first of the invalid documents comes last.
+      const delay = key.includes("group12") ? 20 : 1;
+      await new Promise((resolve) => setTimeout(resolve, delay));
+      reading--;
+      return await stored.get(key);
+    },
+    list: (prefix) => stored.list(prefix),
+  };
+  const invalid: string[] = [];
+  const nodes = await readNodes(placeOf(store), {}, {
+    onInvalid: (path) => invalid.push(path),
+  });
+  assertEquals(invalid, ["group12", "group15"]);
+  assertEquals(
+    nodes.map(({ path }) => path),
+    ["", ...paths.filter((path) => !invalid.includes(path))],
+  );
+  assertEquals(most, 16);
+});
