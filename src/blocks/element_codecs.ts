@@ -33,6 +33,9 @@ import { copyBytes } from "../runtime/mod.ts";
 import { type ElementForm, fillBytes } from "./element_form.ts";
 import { createCoder, transposeOrder } from "./whole_shards.ts";
 
+/** The most decoded bytes of chunks that are gathered for one call, so that each thread gets some. */
+const CALL_BYTES = 2 * 2 ** 20;
+
 /** An encoded chunk that is decoded to its place in a block. */
 export interface EncodedChunk {
   /** The encoded bytes. Their memory goes to a thread. */
@@ -318,6 +321,7 @@ export class ElementCodecs {
       const call = calls.at(-1);
       const [first, second = block] = call ?? [];
       const isNext = first !== undefined && !isShared(block) &&
+        (call!.length + 1) * this.chunkBytes <= CALL_BYTES &&
         block.bytes === first.bytes &&
         this.isWhole(first) && this.isWhole(block) &&
         block.offset - call!.at(-1)!.offset === second.offset - first.offset;
