@@ -250,10 +250,17 @@ const arrays: fc.Arbitrary<Drawn> = fc.integer({ min: 2, max: 5 }).chain(
 ).filter(({ chunk }) =>
   // A chunk of 4 GiB and more cannot be decoded.
   8 * product(chunk) < 2 ** 32
-).filter(({ chunk, counts }) =>
-  // Each element may become a page, and recoding refuses an index of 2^28 places.
-  chunk.reduce((p, n, i) => p * n * (counts?.[i] ?? 1), 1) < 2 ** 28
-).filter(({ bands, shape }) =>
+).filter(({ shape, chunk, counts, bands }) => {
+  // Each element may become a page, all bands lie in one file, and recoding
+  // refuses an index of 2^28 places.
+  const bandAxis = { first: shape.length - 3, last: shape.length - 1 };
+  const shard = chunk.map((length, i) =>
+    bands !== undefined && bands !== "auto" && i === bandAxis[bands]
+      ? Math.max(length, shape[i]!)
+      : length
+  );
+  return shard.reduce((p, n, i) => p * n * (counts?.[i] ?? 1), 1) < 2 ** 28;
+}).filter(({ bands, shape }) =>
   bands === undefined || bands === "auto" ||
   shape.length > 2 && shape.at(bands === "first" ? -3 : -1)! < 2 ** 16
 ).map((
