@@ -11,7 +11,6 @@ const MATCH_LIMIT: usize = 12;
 const LARGEST_DISTANCE: usize = 0xffff;
 
 /** Copies up to 15 bytes too many. */
-
 function copy(to: usize, from: usize, length: usize): void {
   for (const end = to + length; to < end; to += 16, from += 16) {
     v128.store(to, v128.load(from));
@@ -23,7 +22,6 @@ function fill(to: usize, length: usize, vector: v128): void {
 }
 
 /** Writes bytes that repeat those at some distance before them, and up to 15 bytes too many. */
-
 function repeat(to: usize, distance: usize, length: usize): void {
   const from = to - distance;
   if (distance >= 16) copy(to, from, length);

@@ -2,7 +2,6 @@
 // elements, in which bytes after the last whole element have no part.
 
 /** The even bytes of two vectors. */
-
 function even(a: v128, b: v128): v128 {
   return i8x16.shuffle(
     a,
@@ -50,7 +49,6 @@ function odd(a: v128, b: v128): v128 {
 }
 
 /** The bytes of the first halves of two vectors in turn. */
-
 function low(a: v128, b: v128): v128 {
   return i8x16.shuffle(
     a,
