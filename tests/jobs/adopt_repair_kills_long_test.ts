@@ -157,13 +157,12 @@ async function createInterrupted(folder: string): Promise<void> {
     await Deno.writeFile(`${place}/${unused}`, countingBytes(i));
     const isDeleted = i % 4 === 0;
     const record = encodeRecord(
-      isDeleted
-        ? { chunk: `${i}`, action: "delete", files: [`${i}.tail`, `${i}`] }
-        : {
-          chunk: `${i}`,
-          action: "replace",
-          files: [[one, `${i}.tail`], [other, `${i}`]],
-        },
+      {
+        chunk: `${i}`,
+        removed: isDeleted ? [`${i}.tail`, `${i}`] : [`${i}`],
+        renamed: [],
+        written: isDeleted ? [] : [[one, `${i}.tail`], [other, `${i}`]],
+      },
     );
     await Deno.writeFile(`${place}/${await journalName(`${i}`)}`, record);
     await Deno.remove(`${place}/${i}`);

@@ -6,7 +6,6 @@ import {
   MetadataError,
   openArrayChunks,
 } from "../../mod.ts";
-import { encodeRecord } from "../../src/stores/file_system/change_record.ts";
 import { journalName } from "../../src/stores/store_key.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { encodeJson, groupMetadata, readJson } from "../support/documents.ts";
@@ -141,6 +140,12 @@ Deno.test("repair keeps the digits of all numbers in documents", async () => {
   const text = new TextDecoder().decode(await store.get("/zarr.json"));
   assertEquals(text.match(/: (9007199254740993|1\.0),?\n/g)?.length, 4);
 });
+
+/** The journal of an earlier version, whose records are still understood: a line of JSON, twice. */
+function encodeRecord(record: unknown): Uint8Array<ArrayBuffer> {
+  const line = `${JSON.stringify(record)}\n`;
+  return new TextEncoder().encode(line + line);
+}
 
 /** Creates an array with chunks in two parts, one of them half written, one half deleted, and a temporary file. */
 async function interrupted(folder: string): Promise<FileSystemStore> {

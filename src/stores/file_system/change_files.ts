@@ -10,12 +10,13 @@ import { assertComplete } from "../byte_streams.ts";
 import type { ByteWriter, StoreKey, StoreOptions } from "../store.ts";
 import {
   FolderKeyError,
+  journalName,
   relativeKey,
   splitPath,
   temporaryPath,
 } from "../store_key.ts";
-import type { JournalRecord } from "./change_record.ts";
-import { Journal, journalPlace } from "./journal.ts";
+import { type Change, replacement } from "./change_record.ts";
+import { Journal, type JournalPlace } from "./journal.ts";
 import { appendAll, LockedValue } from "./locked_value.ts";
 import { type FileContext, isBeingWritten, readFiles } from "./read_files.ts";
 import { isAbsence, isDiskFull, type OpenFile, type System } from "./system.ts";
@@ -80,8 +81,7 @@ export async function removeFiles(
     if (!isDiskFull(error)) throw error;
     // There is no space for a lock, and nobody has one.
     if (keys.length === 1) return await removeFile(context, keys[0]!);
-    const isPart = (_: StoreKey, key: StoreKey) => keys.includes(key);
-    const place = await journalPlace({ ...context, isPart }, name, path);
+    const place = await journalPlace(context, keys, name, path);
     const names = keys.map((key) => relativeKey(folder, key));
     await Journal.discard(place, names, signal);
   }
@@ -148,7 +148,7 @@ export async function reshapeFiles(
   name: StoreKey,
   { removed, data, renamed, written }: ReshapedFiles,
 ): Promise<void> {
-  const { folder, name: chunk } = splitPath(name);
+  const { folder } = splitPath(name);
   const nameOf = (key: StoreKey) => relativeKey(folder, key);
   const bytes = new Map(written.map(({ to, bytes }) => [to, bytes]));
   if (data && data.tail.length > 0) bytes.set(data.key, data.tail);
@@ -163,21 +163,17 @@ export async function reshapeFiles(
     keys,
     { name },
     (journal) =>
-      placeUnder(journal, context, [...bytes], { name }, (pairs) => {
-        const tail = data && pairs.find(([_, to]) => to === nameOf(data.key));
+      placeUnder(journal, context, [...bytes], { name }, (files) => {
+        const tail = data && files.find(([_, to]) => to === nameOf(data.key));
         return {
-          chunk,
-          action: "reshape",
           removed: removed.map(nameOf),
-          ...data && {
-            data: {
-              name: nameOf(data.key),
-              size: data.size,
-              ...tail && { tail: tail[0] },
-            },
+          data: data && {
+            name: nameOf(data.key),
+            size: data.size,
+            ...tail && { tail: tail[0] },
           },
           renamed: renamed.map(({ from, to }) => [nameOf(from), nameOf(to)]),
-          files: pairs.filter((pair) => pair !== tail),
+          written: files.filter((pair) => pair !== tail),
         };
       }),
   );
@@ -204,12 +200,24 @@ async function underJournal(
   task: (journal: Journal) => Promise<void>,
 ): Promise<void> {
   const folder = await context.root.ensureFolder(splitPath(name).folder, name);
-  const isPart = (_: StoreKey, key: StoreKey) => keys.includes(key);
-  const place = await journalPlace({ ...context, isPart }, name, folder);
-  await Journal.lock(place, task, {
-    signal,
-    onRecovery: () => context.onRecovery?.(name),
-  });
+  const place = await journalPlace(context, keys, name, folder);
+  await Journal.lock(place, task, signal);
+}
+
+/** Where the journal of a chunk is, in a folder that exists. */
+async function journalPlace(
+  context: FileContext,
+  keys: readonly StoreKey[],
+  name: StoreKey,
+  path: string,
+): Promise<JournalPlace> {
+  const { folder, name: chunk } = splitPath(name);
+  return {
+    ...context,
+    folder,
+    path: `${path}/${await journalName(chunk)}`,
+    isPart: (_, key) => keys.includes(key),
+  };
 }
 
 /** Deletes files under their lock. */
@@ -220,8 +228,8 @@ async function deleteUnder(
 ): Promise<void> {
   if (lock instanceof LockedValue) return await lock.remove();
   const { folder, name: chunk } = splitPath(name);
-  const files = keys.map((key) => relativeKey(folder, key));
-  await lock.change({ chunk, action: "delete", files });
+  const removed = keys.map((key) => relativeKey(folder, key));
+  await lock.change({ chunk, removed, renamed: [], written: [] });
 }
 
 /** Writes values to temporary files, and puts them in place under their lock. */
@@ -230,20 +238,20 @@ async function placeUnder(
   context: FileContext,
   values: readonly (readonly [StoreKey, Uint8Array])[],
   options: ValuesOptions,
-  recordOf?: RecordOf,
+  stepsOf?: StepsOf,
 ): Promise<void> {
   const keys = values.map(([key]) => key);
   const pending = await prepareFiles(context, keys, options);
   try {
     for (const [key, bytes] of values) await pending.write(key, bytes);
-    await pending.place(lock, recordOf);
+    await pending.place(lock, stepsOf);
   } finally {
     await pending.abort();
   }
 }
 
-/** Makes the record of a change of the names of temporary files and of those that they get. */
-type RecordOf = (files: [from: string, to: string][]) => JournalRecord;
+/** Makes the steps of a change of the names of temporary files and of those that they get. */
+type StepsOf = (files: Change["written"]) => Omit<Change, "chunk">;
 
 /** Files that are being written. */
 class PendingFiles implements PendingValues {
@@ -313,7 +321,7 @@ class PendingFiles implements PendingValues {
   /** Puts complete values in place, under their lock. */
   async place(
     lock: LockedValue | Journal,
-    recordOf?: RecordOf,
+    stepsOf: StepsOf = replacement,
   ): Promise<void> {
     const keys = this.#keys;
     const { name = keys[0]! } = this.#options;
@@ -330,9 +338,7 @@ class PendingFiles implements PendingValues {
           const temporary = `${splitPath(key).folder}/${name}`;
           return [relativeKey(folder, temporary), relativeKey(folder, key)];
         });
-        const record = recordOf?.(files) ??
-          { chunk, action: "replace" as const, files };
-        await lock.change(record);
+        await lock.change({ chunk, ...stepsOf(files) });
       }
       this.#areTaken = true;
     } catch (error) {

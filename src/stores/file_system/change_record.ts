@@ -1,90 +1,50 @@
-/** The records of journals in folders: which files of a chunk a change concerns, and how a record is stored. */
-
-import { isTemporary, splitPath } from "../store_key.ts";
-
-/** A change of the files of a chunk. The files have names relative to the folder of the journal. */
-export type JournalRecord =
-  & {
-    /** The name of the chunk: the last segment of its key. */
-    readonly chunk: string;
-  }
-  & (
-    | {
-      readonly action: "replace";
-      /** The names of temporary files, and the names that they get, in storing order. */
-      readonly files: readonly NamePair[];
-    }
-    | {
-      readonly action: "delete";
-      /** The names of the files, in storing order. */
-      readonly files: readonly string[];
-    }
-    | ({ readonly action: "reshape" } & Reshaping)
-  );
+/** The records of journals in folders: which steps a change of the files of a chunk takes, and how a record is stored. */
 
 /** Two names of a file, before and after. */
 type NamePair = readonly [from: string, to: string];
 
-/** How the files of a chunk get another layout, without a copy of the longest one. */
-export interface Reshaping {
-  /** The files that the new layout does not have, in storing order. */
-  readonly removed: readonly string[];
-  /** The file that is cut to a length, and then made longer by the bytes of a temporary file. */
-  readonly data?: {
-    readonly name: string;
-    readonly size: number;
-    readonly tail?: string;
-  };
-  /** The files that get other names. */
-  readonly renamed: readonly NamePair[];
-  /** The names of temporary files, and the names that they get. */
-  readonly files: readonly NamePair[];
-}
-
-/** The steps of a change in their order. Each can be taken again. */
-interface Steps {
+/**
+ * A change of the files of a chunk: its steps in their order, each of which can be taken
+ * again. The files have names relative to the folder of the journal.
+ */
+export interface Change {
+  /** The name of the chunk: the last segment of its key. */
+  readonly chunk: string;
   /** The names of files to remove, the last one first. */
   readonly removed: readonly string[];
-  readonly data?: Reshaping["data"];
-  /** The names of files to rename, and their new names. Temporary files become parts. */
+  /** The file that is cut to a length, and then made longer by the bytes of a temporary file. */
+  readonly data?:
+    | { readonly name: string; readonly size: number; readonly tail?: string }
+    | undefined;
+  /** The files that get other names. */
   readonly renamed: readonly NamePair[];
+  /** The names of temporary files, and the names that they get, in storing order. */
+  readonly written: readonly NamePair[];
 }
 
-/** Returns the steps of a change. */
-export function stepsOf(record: JournalRecord): Steps {
-  switch (record.action) {
-    case "delete":
-      return { removed: record.files, renamed: [] };
-    case "replace":
-      // While the last file is absent, the others may belong to different writes.
-      return { removed: [record.files.at(-1)![1]], renamed: record.files };
-    case "reshape":
-      return { ...record, renamed: [...record.renamed, ...record.files] };
-  }
+/** Whether a change leaves nothing of the chunk. */
+export function isDeletion({ data, renamed, written }: Change): boolean {
+  return data === undefined && renamed.length + written.length === 0;
 }
 
-/** The names of parts in a record, and those of temporary files, each with a part beside it. */
-export function namesOf(
-  record: JournalRecord,
-): { parts: readonly string[]; temporaries: readonly NamePair[] } {
-  const { removed, data, renamed } = stepsOf(record);
-  const isNew = ([from]: NamePair) => isTemporary(splitPath(from).name);
-  return {
-    parts: [
-      ...removed,
-      ...renamed.flatMap((pair) => isNew(pair) ? [pair[1]] : pair),
-      ...data ? [data.name] : [],
-    ],
-    temporaries: [
-      ...renamed.filter(isNew),
-      ...data?.tail ? [[data.tail, data.name] as const] : [],
-    ],
-  };
+/** The temporary files that a change needs, each with the name of a part beside it. */
+export function temporariesOf({ data, written }: Change): readonly NamePair[] {
+  return data?.tail ? [...written, [data.tail, data.name]] : written;
+}
+
+/** The names of the parts of a chunk that a change concerns. */
+export function partsOf({ removed, data, renamed, written }: Change): string[] {
+  return [
+    ...removed,
+    ...renamed.flat(),
+    ...written.map(([_, to]) => to),
+    ...data ? [data.name] : [],
+  ];
 }
 
 /** Encodes a record as a line of JSON, twice. */
-export function encodeRecord(record: JournalRecord): Uint8Array {
-  const line = `${JSON.stringify(record)}\n`;
+export function encodeRecord(change: Change): Uint8Array {
+  const line = `${JSON.stringify(change)}\n`;
   return new TextEncoder().encode(line + line);
 }
 
@@ -94,37 +54,53 @@ export function encodeRecord(record: JournalRecord): Uint8Array {
  *
  * @throws {Error} If the record is whole and has another form.
  */
-export function decodeRecord(bytes: Uint8Array): JournalRecord | undefined {
+export function decodeRecord(bytes: Uint8Array): Change | undefined {
   const text = new TextDecoder().decode(bytes);
   const line = text.slice(0, text.length / 2);
   if (!line.endsWith("\n") || text !== line + line) return undefined;
-  const record = JSON.parse(line);
-  if (isRecord(record)) return record;
+  const change = translate(JSON.parse(line));
+  if (isChange(change)) return change;
   throw new Error(
-    "Expected the replacement or the deletion of files, as this version of the program writes it, found another record",
+    "Expected the steps of a change, as this version of the program writes them, found another record",
   );
 }
 
-function isRecord(record: unknown): record is JournalRecord {
-  const { chunk, action, files, removed, renamed, data } =
-    (record ?? {}) as Record<string, unknown>;
+/** Translates a record of an earlier version, which names an action and its files. */
+function translate({ action, files, ...record }: Record<string, unknown>) {
+  switch (action) {
+    case "delete":
+      return { ...record, removed: files, renamed: [], written: [] };
+    case "replace":
+      return { ...record, ...replacement(files as NamePair[]) };
+    case "reshape":
+      return { ...record, written: files };
+    default:
+      return action === undefined ? record : {};
+  }
+}
+
+/** The steps by which temporary files replace parts: while the last part is absent, the others may belong to different writes. */
+export function replacement(
+  written: readonly NamePair[],
+): Omit<Change, "chunk"> {
+  return { removed: [written.at(-1)![1]], renamed: [], written };
+}
+
+function isChange(
+  change: Readonly<Record<string, unknown>>,
+): change is Change & Readonly<Record<string, unknown>> {
+  const { chunk, removed, renamed, written, data } = change;
   const isName = (name: unknown) => typeof name === "string";
   const areNames = (names: unknown) =>
     Array.isArray(names) && names.every(isName);
   const arePairs = (pairs: unknown) =>
     Array.isArray(pairs) &&
     pairs.every((pair) => areNames(pair) && pair.length === 2);
-  if (!isName(chunk)) return false;
-  if (action === "reshape") {
-    const { name, size, tail } = (data ?? { name: "", size: 0 }) as Record<
-      string,
-      unknown
-    >;
-    return areNames(removed) && arePairs(renamed) && arePairs(files) &&
-      isName(name) && Number.isSafeInteger(size) && isName(tail ?? "");
-  }
-  return (files as unknown[] | undefined)?.length! > 0 && (
-    action === "replace" && arePairs(files) ||
-    action === "delete" && areNames(files)
-  );
+  const { name, size, tail } = (data ?? { name: "", size: 0 }) as Record<
+    string,
+    unknown
+  >;
+  return isName(chunk) && areNames(removed) && arePairs(renamed) &&
+    arePairs(written) && isName(name) && Number.isSafeInteger(size) &&
+    isName(tail ?? "");
 }

@@ -167,7 +167,7 @@ export class FileSystemStore extends BaseWritableStore {
       root: this.#root,
       openFiles,
       isSynced,
-      onRecovery,
+      onRecovery: onRecovery && ((chunk) => onRecovery(chunk)),
     };
     this.#exclusive = { ...this.#context, system: new FileSystem(true) };
     rememberRoot(this, this.#context);

@@ -8,42 +8,30 @@ import {
   splitPath,
 } from "../store_key.ts";
 import {
+  type Change,
   decodeRecord,
   encodeRecord,
-  type JournalRecord,
-  namesOf,
-  type Reshaping,
-  stepsOf,
+  isDeletion,
+  partsOf,
+  temporariesOf,
 } from "./change_record.ts";
 import { lockFile, turns } from "./locked_value.ts";
-import type { Folders } from "./root.ts";
+import type { FileContext } from "./read_files.ts";
 import {
   type Awaitable,
   contentsOf,
   isDiskFull,
   notFound,
   type OpenFile,
-  type System,
 } from "./system.ts";
 
 /** Where the journal of a chunk is. */
-export interface JournalPlace {
-  readonly system: System;
-  readonly root: Folders;
+export interface JournalPlace extends FileContext {
   /** The folder of the chunk key, which holds the journal. */
   readonly folder: string;
   readonly path: string;
-  /** Whether each step waits until it is on the disk, against loss of power. */
-  readonly isSynced: boolean;
   /** Whether a key is that of a part of a chunk, so that a record may name it. */
   readonly isPart: (chunk: StoreKey, key: StoreKey) => boolean;
-}
-
-/** Options of {@linkcode Journal.lock}. */
-interface LockOptions {
-  readonly signal?: AbortSignal | undefined;
-  /** Called with the record of a killed writer when its change is finished. */
-  readonly onRecovery?: ((record: JournalRecord) => void) | undefined;
 }
 
 /**
@@ -56,8 +44,8 @@ export class Journal {
   readonly #paths: RecordPaths;
   /** Whether the journal has, or may have, a record whose change is not finished. */
   #isUnfinished = false;
-  /** The last record whose change is finished. */
-  #last: JournalRecord | undefined;
+  /** The last change that is finished. */
+  #last: Change | undefined;
 
   private constructor(place: JournalPlace, file: OpenFile) {
     this.#place = place;
@@ -72,15 +60,14 @@ export class Journal {
   static lock<T>(
     place: JournalPlace,
     task: (journal: Journal) => Promise<T>,
-    { signal, onRecovery }: LockOptions = {},
+    signal: AbortSignal | undefined,
   ): Promise<T> {
     const run = async () => {
       signal?.throwIfAborted();
       const file = await lockFile(place.system, place.path, signal);
       const journal = new Journal(place, file);
       try {
-        const left = await journal.#recover();
-        if (left !== undefined) onRecovery?.(left);
+        await journal.#recover();
         const result = await task(journal);
         await journal.#remove();
         return result;
@@ -115,15 +102,15 @@ export class Journal {
         if (!isDiskFull(error)) throw error; // There is no space for a journal, and there was none.
       }
       try {
-        const record = file && await readRecord(file, place);
-        const left = record && namesOf(record);
-        const last = left?.temporaries.at(-1);
+        const left = file && await readRecord(file, place);
+        const temporaries = left ? temporariesOf(left) : [];
+        const last = left?.written.at(-1);
         const paths = new RecordPaths(place);
         const all = new Set([
           names.at(-1)!,
           ...last ? [last[1], last[0]] : [], // A change without its last temporary file is finished.
-          ...[...left?.parts ?? [], ...names].toReversed(),
-          ...left?.temporaries.flat() ?? [],
+          ...[...left ? partsOf(left) : [], ...names].toReversed(),
+          ...temporaries.flat(),
         ]);
         for (const name of all) {
           const path = await paths.find(name);
@@ -143,18 +130,13 @@ export class Journal {
    * @throws {PendingWriteError} If the change has begun and is not finished. After any
    * other error, no program finishes it.
    */
-  async change(record: JournalRecord): Promise<void> {
-    let hasRecord = true;
+  async change(change: Change): Promise<void> {
     try {
-      await this.#file.replace(encodeRecord(record));
+      await this.#file.replace(encodeRecord(change));
     } catch (error) {
-      hasRecord = false;
-      // Deleting needs no free space: without a record, a kill may leave some files, but
-      // never the last one, so that they are not taken for a chunk.
-      if (record.action !== "delete" || !isDiskFull(error)) {
-        await this.#withdraw(record, error);
-        throw error;
-      }
+      // The record may be whole nevertheless, and no program may carry it out.
+      await this.#clear(change);
+      throw error;
     }
     this.#isUnfinished = true;
     try {
@@ -162,53 +144,42 @@ export class Journal {
         await this.#file.sync();
         await this.#sync([this.#place.path]);
       }
-      await this.#rollForward(record);
+      await this.#rollForward(change);
     } catch (error) {
-      throw hasRecord ? this.#pending(record, error) : error;
+      throw this.#pending(change, error);
     }
     this.#isUnfinished = false;
-    this.#last = record;
+    this.#last = change;
   }
 
-  /**
-   * Makes sure that no program carries out a record whose writing has failed: the record may
-   * be whole nevertheless. A replacement without the temporary file of the last part counts as
-   * finished.
-   */
-  async #withdraw(record: JournalRecord, error: unknown): Promise<void> {
+  /** Removes the record. If that fails, the next writer may carry the record out. */
+  async #clear(change: Change): Promise<void> {
     try {
-      return await this.#file.replace(new Uint8Array());
-    } catch {
-      // Without its last temporary file, a replacement counts as finished.
+      await this.#file.replace(new Uint8Array());
+    } catch (error) {
+      this.#isUnfinished = true;
+      throw this.#pending(change, error);
     }
-    try {
-      if (record.action === "replace") {
-        const last = await this.#paths.find(record.files.at(-1)![0]);
-        if (last !== undefined) await this.#place.system.remove(last);
-        return;
-      }
-    } catch {
-      // Another program may carry out the record.
-    }
-    this.#isUnfinished = true;
-    throw this.#pending(record, error);
   }
 
-  #pending({ chunk }: JournalRecord, cause: unknown): PendingWriteError {
-    return new PendingWriteError(`${this.#place.folder}/${chunk}`, { cause });
+  #pending(change: Change, cause: unknown): PendingWriteError {
+    return new PendingWriteError(chunkOf(change, this.#place), { cause });
   }
 
-  /** Finishes the change of a writer that was killed. Returns its record, if there is one. */
-  async #recover(): Promise<JournalRecord | undefined> {
+  /** Finishes the change of a writer that was killed, if there is one. */
+  async #recover(): Promise<void> {
     // A journal that cannot be read may have a record, and is never removed.
     this.#isUnfinished = true;
-    const record = await readRecord(this.#file, this.#place);
-    if (record !== undefined) {
-      await this.#rollForward(record);
-      this.#last = record;
+    const change = await readRecord(this.#file, this.#place);
+    if (change !== undefined) {
+      await this.#rollForward(change);
+      this.#last = change;
+      this.#place.onRecovery?.(
+        chunkOf(change, this.#place),
+        isDeletion(change),
+      );
     }
     this.#isUnfinished = false;
-    return record;
   }
 
   /**
@@ -216,12 +187,12 @@ export class Journal {
    * the others may belong to different writes; whenever it is there, all files belong to the
    * same one. Files that get another layout are read by nobody before the end.
    */
-  async #rollForward(record: JournalRecord): Promise<void> {
+  async #rollForward(change: Change): Promise<void> {
     const { system } = this.#place;
-    const { removed, data, renamed } = stepsOf(record);
-    const last = renamed.at(-1);
-    if (record.action === "replace" && !await this.#findFile(last![0])) {
-      return; // The last file is the new one already.
+    const { removed, data, renamed, written } = change;
+    const last = written.at(-1);
+    if (last && !await this.#findFile(last[0])) {
+      return await this.#removeTail(change);
     }
     const changed: string[] = [];
     for (const name of removed.toReversed()) {
@@ -231,37 +202,37 @@ export class Journal {
       // The last file, which is the first to go, is gone from the disk before the others.
       if (changed.push(path) === 1) await this.#sync(changed);
     }
-    const placed = record.action === "reshape"
-      ? await this.#placedFiles(record)
-      : new Set<string>();
+    // Files that have been written are not those that are changed or renamed.
+    const placed = new Set<string>();
+    if (data || renamed.length > 0) {
+      for (const [from, to] of written) {
+        if (!await this.#findFile(from)) placed.add(to);
+      }
+    }
     if (data && !placed.has(data.name)) await this.#changeData(data);
-    for (const [from, to] of renamed) {
+    for (const pair of [...renamed, ...written]) {
+      const [from, to] = pair;
       const path = placed.has(from) ? undefined : await this.#findFile(from);
       if (path === undefined) continue;
       const target = await this.#paths.make(to);
-      if (from === last![0]) await this.#sync(changed);
+      if (pair === last) await this.#sync(changed);
       // Web servers send the time of the last change, which is then the latest for the last file.
-      if (isTemporary(splitPath(from).name)) await system.touch(path);
+      if (written.includes(pair)) await system.touch(path);
       await system.rename(path, target);
       changed.push(path, target);
     }
     await this.#sync(changed);
-    const tail = data?.tail && await this.#findFile(data.tail);
-    if (tail) await system.remove(tail);
+    await this.#removeTail(change);
   }
 
-  /** The names of files that are new ones already, and not the earlier files that get other names. */
-  async #placedFiles({ files }: Reshaping): Promise<ReadonlySet<string>> {
-    const placed = new Set<string>();
-    for (const [from, to] of files) {
-      if (await this.#findFile(from) === undefined) placed.add(to);
-    }
-    return placed;
+  async #removeTail({ data }: Change): Promise<void> {
+    const tail = data?.tail && await this.#findFile(data.tail);
+    if (tail) await this.#place.system.remove(tail);
   }
 
   /** Cuts a file, and makes it longer by the bytes of a temporary file, which is there until the end. */
   async #changeData(
-    { name, size, tail }: NonNullable<Reshaping["data"]>,
+    { name, size, tail }: NonNullable<Change["data"]>,
   ): Promise<void> {
     const { system, isSynced } = this.#place;
     const tailPath = tail && await this.#findFile(tail);
@@ -303,20 +274,10 @@ export class Journal {
     }
   }
 
-  /**
-   * Removes the journal after all changes are finished. A journal that stays does no harm
-   * if it has no record, or one of a replacement, which counts as finished.
-   */
+  /** Removes the journal after all changes are finished, or at least its record. */
   async #remove(): Promise<void> {
-    if (await this.#tryRemove()) return;
-    if (this.#last === undefined || this.#last.action === "replace") return;
-    try {
-      await this.#file.replace(new Uint8Array());
-    } catch (error) {
-      // The next writer does the same again.
-      this.#isUnfinished = true;
-      throw this.#pending(this.#last, error);
-    }
+    if (await this.#tryRemove() || this.#last === undefined) return;
+    await this.#clear(this.#last);
   }
 
   async #tryRemove(): Promise<boolean> {
@@ -377,11 +338,11 @@ export class RecordPaths {
 export async function readRecord(
   file: OpenFile,
   place: JournalPlace,
-): Promise<JournalRecord | undefined> {
+): Promise<Change | undefined> {
   try {
-    const record = decodeRecord(await contentsOf(file));
-    if (record !== undefined) await assertParts(record, place);
-    return record;
+    const change = decodeRecord(await contentsOf(file));
+    if (change !== undefined) await assertParts(change, place);
+    return change;
   } catch (error) {
     throw new Error(
       `Cannot read the journal of a chunk, which is kept: ${place.path}: ${
@@ -393,21 +354,18 @@ export async function readRecord(
 }
 
 /** Refuses a record with files that are neither parts of its chunk nor temporary files beside them. */
-async function assertParts(
-  record: JournalRecord,
-  { folder, path, isPart }: JournalPlace,
-): Promise<void> {
-  const { chunk } = record;
+async function assertParts(change: Change, place: JournalPlace): Promise<void> {
+  const { folder, path, isPart } = place;
+  const { chunk } = change;
   if (splitPath(path).name !== await journalName(chunk)) {
     throw new Error(`Expected the record of this chunk, found one of ${chunk}`);
   }
   const keyOf = (name: string) => resolveKey(folder, name) as StoreKey;
-  const { parts, temporaries } = namesOf(record);
-  for (const name of parts) {
-    if (isPart(`${folder as StoreKey}/${chunk}`, keyOf(name))) continue;
+  for (const name of partsOf(change)) {
+    if (isPart(chunkOf(change, place), keyOf(name))) continue;
     throw new Error(`Expected names of parts of the chunk, found ${name}`);
   }
-  for (const [temporary, part] of temporaries) {
+  for (const [temporary, part] of temporariesOf(change)) {
     const { folder: above, name } = splitPath(keyOf(temporary));
     const isBeside = keyOf(part).startsWith(`${above}/`);
     if (isBeside && isTemporary(name) && !isLock(name)) continue;
@@ -417,14 +375,7 @@ async function assertParts(
   }
 }
 
-/** Where the journal of a chunk is, in a folder that exists. */
-export async function journalPlace(
-  context: Omit<JournalPlace, "folder" | "path">,
-  chunk: StoreKey,
-  folderPath: string,
-): Promise<JournalPlace> {
-  const { system, root, isSynced, isPart } = context;
-  const { folder, name } = splitPath(chunk);
-  const path = `${folderPath}/${await journalName(name)}`;
-  return { system, root, isSynced, folder, path, isPart };
+/** The key of the chunk that a change concerns. */
+export function chunkOf({ chunk }: Change, { folder }: JournalPlace): StoreKey {
+  return `${folder as StoreKey}/${chunk}`;
 }

@@ -4,17 +4,11 @@ import type { ChangeOptions } from "../backend.ts";
 import { KeyLocks } from "../locks.ts";
 import type { StoreKey } from "../store.ts";
 import { splitPath, valueLockName } from "../store_key.ts";
+import type { FileContext } from "./read_files.ts";
 import { isSameState, type OpenFile, type System, WINDOW } from "./system.ts";
 
 /** The locks of journals in this process, so that only one of its writers at a time tries to lock the file. */
 export const turns = /* @__PURE__ */ new KeyLocks();
-
-/** How a value is stored. */
-interface LockedPlace {
-  readonly system: System;
-  /** Whether each step waits until it is on the disk, against loss of power. */
-  readonly isSynced: boolean;
-}
 
 /** How long a writer waits for a lock that another program holds, in milliseconds. */
 const LONGEST_WAIT = 120_000;
@@ -65,7 +59,7 @@ export async function lockFile(
  * becomes the value by being renamed. No journal is needed, since a rename is the whole change.
  */
 export class LockedValue {
-  readonly #place: LockedPlace;
+  readonly #context: FileContext;
   readonly #key: StoreKey;
   readonly #folder: string;
   /** The file that is locked, and its path. */
@@ -76,12 +70,12 @@ export class LockedValue {
   #isTaken = false;
 
   private constructor(
-    place: LockedPlace,
+    context: FileContext,
     key: StoreKey,
     folder: string,
     lock?: { readonly file: OpenFile; readonly path: string },
   ) {
-    this.#place = place;
+    this.#context = context;
     this.#key = key;
     this.#folder = folder;
     this.#lock = lock;
@@ -94,19 +88,19 @@ export class LockedValue {
    * @param options `exclusive`: whether no lock is needed.
    */
   static async lock(
-    place: LockedPlace,
+    context: FileContext,
     key: StoreKey,
     folder: string,
     task: (value: LockedValue) => Promise<void>,
     { signal, exclusive }: ChangeOptions,
   ): Promise<void> {
-    if (exclusive) return await task(new LockedValue(place, key, folder));
-    const { system } = place;
+    if (exclusive) return await task(new LockedValue(context, key, folder));
+    const { system } = context;
     const path = `${folder}/${await valueLockName(splitPath(key).name)}`;
     await turns.write(path, async () => {
       signal?.throwIfAborted();
       const file = await lockFile(system, path, signal);
-      const value = new LockedValue(place, key, folder, { file, path });
+      const value = new LockedValue(context, key, folder, { file, path });
       try {
         await task(value);
       } finally {
@@ -130,13 +124,13 @@ export class LockedValue {
     if (file.size() > 0) await file.replace(new Uint8Array());
     await appendAll(file, bytes, signal);
     signal?.throwIfAborted();
-    if (this.#place.isSynced) await file.sync();
+    if (this.#context.isSynced) await file.sync();
     await this.place(path);
   }
 
   /** Replaces the value by a complete temporary file. */
   async place(temporary: string): Promise<void> {
-    const { system, isSynced } = this.#place;
+    const { system, isSynced } = this.#context;
     await system.rename(temporary, this.#path);
     this.#isTaken = temporary === this.#lock?.path;
     try {
@@ -148,7 +142,7 @@ export class LockedValue {
 
   /** Deletes the value. */
   async remove(): Promise<void> {
-    const { system, isSynced } = this.#place;
+    const { system, isSynced } = this.#context;
     await system.remove(this.#path);
     if (isSynced) await system.syncFolder(this.#folder);
   }

@@ -33,7 +33,9 @@ export interface FileContext {
   /** Whether writers wait until everything is on the disk. */
   readonly isSynced: boolean;
   /** Called with the key of a chunk when the change that a killed writer had begun is finished. */
-  readonly onRecovery?: ((key: StoreKey) => void) | undefined;
+  readonly onRecovery?:
+    | ((chunk: StoreKey, isDeleted: boolean) => void)
+    | undefined;
 }
 
 /**

@@ -1,75 +1,53 @@
 import { mayBePart, type RecoverOptions, type Recovery } from "../recover.ts";
 import type { StoreKey } from "../store.ts";
-import { assertStoreKey, isJournal, isTemporary } from "../store_key.ts";
-import { type JournalRecord, namesOf } from "./change_record.ts";
 import {
+  assertStoreKey,
+  isJournal,
+  isTemporary,
+  splitPath,
+} from "../store_key.ts";
+import type { StoreRoot } from "./file_changes.ts";
+import { isDeletion, temporariesOf } from "./change_record.ts";
+import {
+  chunkOf,
   Journal,
   type JournalPlace,
   readRecord,
   RecordPaths,
 } from "./journal.ts";
-import type { FileSystemRoot } from "./root.ts";
+import type { FileContext } from "./read_files.ts";
 import { isSameState, type OpenFile, type System } from "./system.ts";
 
 /** Finishes the changes of killed writers in a folder and in all folders below it, and removes their temporary files. */
 export async function recoverFolder(
-  context: Pick<JournalPlace, "system" | "isSynced"> & {
-    readonly root: FileSystemRoot;
-  },
-  { path = "", signal, dryRun = false, isPart = mayBePart }: RecoverOptions,
+  context: StoreRoot,
+  { path = "", ...options }: RecoverOptions,
 ): Promise<Recovery> {
-  const { root, system } = context;
+  const { root } = context;
   const names = path.replace(/^\/|\/$/g, "");
   const folder = names === "" ? "" : `/${names}`;
   if (folder !== "") assertStoreKey(folder);
   root.assertFolder();
-  const written = new Set<StoreKey>();
-  const deleted = new Set<StoreKey>();
-  const temporary = { files: 0, bytes: 0 };
 
   async function* walk(folder: string): AsyncGenerator<Leftover> {
-    signal?.throwIfAborted();
+    options.signal?.throwIfAborted();
     const path = root.follow(folder);
     if (path === undefined) return;
-    for await (
-      const { name, isDirectory, isFile } of root.entries(path)
-    ) {
+    for await (const { name, isDirectory, isFile } of root.entries(path)) {
       if (isDirectory) yield* walk(`${folder}/${name}`);
       if (!isFile || !isTemporary(name)) continue;
-      const leftover = `${path}/${name}`;
-      if (!isJournal(name)) yield { temporary: leftover };
-      else yield { journal: { ...context, folder, path: leftover, isPart } };
+      yield { folder, path: `${path}/${name}` };
     }
   }
 
-  await recoverFiles(system, () => walk(folder), {
-    finished({ folder }, { action, chunk }) {
-      const keys = action === "delete" ? deleted : written;
-      keys.add(`${folder as StoreKey}/${chunk}`);
-    },
-    removed(size) {
-      temporary.files++;
-      temporary.bytes += size;
-    },
-  }, { signal, dryRun });
-  return { written: [...written], deleted: [...deleted], temporary };
+  return await recoverFiles(context, () => walk(folder), options);
 }
 
 /** The number of temporary files that are held open at the same time. */
 const MOST_OPEN = 256;
 
-/** A file that a writer may have left. */
-type Leftover =
-  | { readonly temporary: string }
-  | { readonly journal: JournalPlace };
-
-/** The callbacks of {@linkcode recoverFiles}. */
-interface RecoveryEvents {
-  /** Called when the change that a killed writer had begun is finished. */
-  finished(journal: JournalPlace, record: JournalRecord): void;
-  /** Called when the temporary file of a killed writer is removed, with its length in bytes. */
-  removed(size: number): void;
-}
+/** A temporary file or a journal that a writer may have left, and the key of its folder. */
+type Leftover = Pick<JournalPlace, "folder" | "path">;
 
 /**
  * Finishes the changes of writers that were killed, and removes their temporary files.
@@ -82,24 +60,26 @@ interface RecoveryEvents {
  * @throws {AggregateError} If changes could not be finished.
  */
 export async function recoverFiles(
-  system: System,
+  context: FileContext,
   list: () => AsyncIterable<Leftover>,
-  events: RecoveryEvents,
-  { signal, dryRun = false }: {
-    signal?: AbortSignal | undefined;
-    dryRun?: boolean;
-  } = {},
-): Promise<void> {
-  while (true) {
+  { signal, dryRun = false, isPart = mayBePart }: RecoverOptions = {},
+): Promise<Recovery> {
+  const { system } = context;
+  const written = new Set<StoreKey>();
+  const deleted = new Set<StoreKey>();
+  const temporary = { files: 0, bytes: 0 };
+  const onRecovery = (chunk: StoreKey, isDeleted: boolean) =>
+    void (isDeleted ? deleted : written).add(chunk);
+  let isMore = true;
+  while (isMore) {
     const dead = new Map<string, OpenFile | undefined>();
     const needed = new Set<string>();
     const failures = new Map<string, unknown>();
     try {
-      for await (const found of list()) {
+      for await (const { path } of list()) {
         signal?.throwIfAborted();
         if (dead.size === MOST_OPEN && !dryRun) break;
-        if (!("temporary" in found)) continue;
-        const path = found.temporary;
+        if (isJournal(splitPath(path).name)) continue;
         const file = await lockDead(system, path);
         if (file === undefined) continue;
         dead.set(path, dryRun ? undefined : file);
@@ -107,21 +87,14 @@ export async function recoverFiles(
       }
       for await (const found of list()) {
         signal?.throwIfAborted();
-        if ("temporary" in found) continue;
-        const { journal } = found;
+        if (!isJournal(splitPath(found.path).name)) continue;
+        const journal = { ...context, ...found, isPart, onRecovery };
         try {
-          if (dryRun) {
-            const record = await readLeft(journal, needed);
-            if (record !== undefined) events.finished(journal, record);
-          } else {
-            await Journal.lock(journal, () => Promise.resolve(), {
-              signal,
-              onRecovery: (record) => events.finished(journal, record),
-            });
-          }
+          if (dryRun) await readLeft(journal, needed);
+          else await Journal.lock(journal, () => Promise.resolve(), signal);
         } catch (error) {
           signal?.throwIfAborted();
-          failures.set(journal.path, error);
+          failures.set(found.path, error);
         }
       }
       assertNone(failures);
@@ -129,13 +102,15 @@ export async function recoverFiles(
         const state = await system.stat(path);
         if (state === undefined || needed.has(path)) continue;
         if (!dryRun) await system.remove(path);
-        events.removed(state.size);
+        temporary.files++;
+        temporary.bytes += state.size;
       }
     } finally {
       for (const file of dead.values()) file?.close();
     }
-    if (dryRun || dead.size < MOST_OPEN) return;
+    isMore = !dryRun && dead.size === MOST_OPEN;
   }
+  return { written: [...written], deleted: [...deleted], temporary };
 }
 
 /** Opens and locks a temporary file; `undefined` if its writer is alive, or it is gone. */
@@ -156,23 +131,23 @@ async function lockDead(
   return isDead ? file : undefined;
 }
 
-/** Reads the record that a killed writer has left. Adds the paths of the temporary files that it names to `needed`. */
+/** Tells the change that a killed writer has left. Adds the paths of the temporary files that it names to `needed`. */
 async function readLeft(
   journal: JournalPlace,
   needed: Set<string>,
-): Promise<JournalRecord | undefined> {
+): Promise<void> {
   const file = await lockDead(journal.system, journal.path);
-  if (file === undefined) return undefined;
   try {
-    const record = await readRecord(file, journal);
+    const change = file && await readRecord(file, journal);
+    if (change === undefined) return;
+    journal.onRecovery?.(chunkOf(change, journal), isDeletion(change));
     const paths = new RecordPaths(journal);
-    for (const [name] of record ? namesOf(record).temporaries : []) {
+    for (const [name] of temporariesOf(change)) {
       const path = await paths.find(name);
       if (path !== undefined) needed.add(path);
     }
-    return record;
   } finally {
-    file.close();
+    file?.close();
   }
 }
 

@@ -19,13 +19,13 @@ const FAILING_RECOVERY = 'write a, recover; failures 1; codes ["EIO"]; kills 1';
 export const MUTATIONS: readonly Mutation[] = [
   mutation("no gap: the last file is not removed first", READ, [
     "change_record",
-    "removed: [record.files.at(-1)![1]]",
+    "removed: [written.at(-1)![1]]",
     "removed: []",
   ]),
   mutation("the last file is placed first", READ, [
     "journal",
-    "    for (const [from, to] of renamed) {",
-    "    for (const [from, to] of renamed.toReversed()) {",
+    "of [...renamed, ...written])",
+    "of [...renamed, ...written].toReversed())",
   ]),
   mutation("no lock", TWO_WRITERS, [
     "locked_value",
@@ -34,7 +34,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ]),
   mutation("no journal", READ, [
     "journal",
-    "      await this.#file.replace(encodeRecord(record));\n",
+    "      await this.#file.replace(encodeRecord(change));\n",
     "",
   ]),
   mutation(
@@ -47,32 +47,32 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
     [
       "change_files",
-      "        await lock.change(record);",
+      "        await lock.change({ chunk, ...stepsOf(files) });",
       `        lock.late = async () => {
           for (const { file, late } of temporaries) await file.append(late);
         };
-        await lock.change(record);`,
+        await lock.change({ chunk, ...stepsOf(files) });`,
     ],
     [
       "journal",
-      "      await this.#rollForward(record);\n    } catch",
-      "      await this.late?.();\n      await this.#rollForward(record);\n    } catch",
+      "      await this.#rollForward(change);\n    } catch",
+      "      await this.late?.();\n      await this.#rollForward(change);\n    } catch",
     ],
   ),
   mutation("the journal is removed before the last file is placed", READ, [
     "journal",
     "      await system.rename(path, target);",
-    "      if (from === last[0]) await system.remove(this.#place.path);\n      await system.rename(path, target);",
+    "      if (pair === last) await system.remove(this.#place.path);\n      await system.rename(path, target);",
   ]),
   mutation("the next writer does not finish what was begun", READ, [
     "journal",
-    "        const left = await journal.#recover();",
-    "        const left = undefined;",
+    "        await journal.#recover();\n",
+    "",
   ]),
   mutation("finishing always removes the last file", READ, [
     "journal",
-    'record.action === "replace" &&',
-    "false &&",
+    "if (last && !",
+    "if (false && !",
   ]),
   mutation("a lock counts though its file was removed", TWO_WRITERS, [
     "locked_value",
@@ -248,18 +248,18 @@ export const MUTATIONS: readonly Mutation[] = [
   ]),
   mutation("a change that has begun fails like any other", FAILURE, [
     "journal",
-    "throw hasRecord ? this.#pending(record, error) : error;",
-    "throw error;",
+    "throw this.#pending(change, error);\n    }\n    this.#isUnfinished = false;",
+    "throw error;\n    }\n    this.#isUnfinished = false;",
   ]),
   mutation(
     "a record whose writing has failed is not withdrawn",
     'write a; failures 3; codes ["EIO"]',
-    ["journal", "        await this.#withdraw(record, error);\n", ""],
+    ["journal", "      await this.#clear(change);\n", ""],
   ),
   mutation("a journal that cannot be read is removed", FAILING_RECOVERY, [
     "journal",
-    "    this.#isUnfinished = true;\n    const record",
-    "    const record",
+    "    this.#isUnfinished = true;\n    const change",
+    "    const change",
   ]),
   mutation(
     "recovery removes temporary files though it could not read a journal",

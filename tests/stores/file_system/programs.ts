@@ -2,11 +2,7 @@
 import type { Snapshot } from "../../../src/stores/backend.ts";
 import { toBytes } from "../../../src/stores/byte_streams.ts";
 import type { StoreKey } from "../../../src/stores/store.ts";
-import {
-  isJournal,
-  isTemporary,
-  splitPath,
-} from "../../../src/stores/store_key.ts";
+import { isTemporary, splitPath } from "../../../src/stores/store_key.ts";
 import type { Code } from "./file_system_code.ts";
 import type { Environment, Program } from "./simulated_process.ts";
 
@@ -92,14 +88,10 @@ export class Programs {
   readonly recover: Program = async ({ context, list }) => {
     const listed = async function* () {
       for (const path of await list()) {
-        const { name } = splitPath(path);
-        if (isJournal(name)) {
-          yield { journal: { ...context, folder: FOLDER, path, isPart } };
-        } else if (isTemporary(name)) yield { temporary: path };
+        if (isTemporary(splitPath(path).name)) yield { folder: FOLDER, path };
       }
     };
-    await this.#code
-      .recoverFiles(context.system, listed, { finished() {}, removed() {} });
+    await this.#code.recoverFiles(context, listed, { isPart });
     return "ok";
   };
 
