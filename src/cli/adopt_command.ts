@@ -13,7 +13,7 @@ import {
   wholeNumber,
 } from "./command.ts";
 import { withFolder } from "./error_output.ts";
-import { bytesText, shapeText, unitsText } from "./format.ts";
+import { bytesText, quoted, shapeText, unitsText } from "./format.ts";
 import { assertTarget, stateOf } from "./open_store.ts";
 import type { Outputs } from "./outputs.ts";
 
@@ -128,10 +128,9 @@ async function assertNoV2(operands: readonly string[]): Promise<void> {
   for (const place of operands) {
     for (const name of [".zarray", ".zgroup"]) {
       if (await stateOf(`${place}/${name}`) === undefined) continue;
+      const found = quoted(place);
       throw new UsageError(
-        `${
-          JSON.stringify(place)
-        } is an array or a group of Zarr v2: use zarr-parts migrate ${place}`,
+        `${found} is an array or a group of Zarr v2: use zarr-parts migrate ${place}`,
       );
     }
   }

@@ -16,7 +16,7 @@ import {
 } from "../chunk_key_encoding/mod.ts";
 import type { ChunkKeyError } from "../errors/mod.ts";
 import type { StoreKey } from "../stores/mod.ts";
-import { type Arguments, UsageError } from "./command.ts";
+import { type Arguments, UsageError, usageError } from "./command.ts";
 import { compareNames, quoted, unitsText } from "./format.ts";
 import { assertPath, stateOf } from "./open_store.ts";
 import { placeByColumns, type Places, readPlaces } from "./read_places.ts";
@@ -59,7 +59,10 @@ export async function findAdopted(
     paths.push(...await filesAt(place, named, link, folder));
   }
   const format = formatOf(paths);
-  if (!link) assertInside(paths, folder, into);
+  const outside = paths.find((path) => !path.startsWith(withEnd(folder)));
+  if (!link && outside !== undefined) {
+    throw usageError`File ${outside} is not in ${into}, the folder of the array: expected --into with a folder that holds the files, or --link, which gives each file a second name there`;
+  }
   const suffix = new SuffixChunkKeyEncoding(
     extensionOf(paths[0]!) || (format === "zip" ? ".zip" : ".tiff"),
   );
@@ -70,14 +73,33 @@ export async function findAdopted(
     if (problem) throw misnamed(paths[i]!, byName, problem, names);
   }
   if (!byName && !places && !args.has("stack") && paths.length > 1) {
+    const count = unitsText(paths.length, "file");
+    const template = `--template${suggest(names)}`;
     throw new UsageError(
-      `Expected --template${
-        suggest(names)
-      }, --places or --stack, which say the places of ${
-        unitsText(paths.length, "file")
-      } in the array`,
+      `Expected ${template}, --places or --stack, which say the places of ${count} in the array`,
     );
   }
+  const dimensionNames = args.text("dimension-names")?.split(",")
+    .map((name) => name.trim() || null);
+  const isPicture = format === "tiff";
+  const place = (own: readonly (string | null)[]): Placement => {
+    // As many new dimensions as there are further names, or columns of no dimension.
+    const further = dimensionNames
+      ? dimensionNames.length - own.length
+      : places?.header?.filter((name) => !own.includes(name.toLowerCase()))
+        .length ?? 1;
+    const stack = args.has("stack") ? Math.max(further, 1) : 0;
+    const all = [...stackNames(stack), ...own];
+    const placed = places
+      ? placeByColumns(places, all, dimensionNames, isPicture)
+      : byName
+      ? { coordinates: placeByName(byName, names, all, isPicture) }
+      : {
+        coordinates: names.map((_, i) => all.map((_, n) => n === 0 ? i : 0)),
+        notes: notesOnOrder(names),
+      };
+    return { ...placed, stack, ...dimensionNames && { dimensionNames } };
+  };
   const root = link ? commonFolder([folder, ...paths.map(dirname)]) : folder;
   return {
     format,
@@ -87,57 +109,8 @@ export async function findAdopted(
     files: {
       keys: paths.map((path): StoreKey => `/${slashed(relative(root, path))}`),
       encoding: link ? suffix : byName!,
-      place: (own) => placeFiles(own, args, { format, byName, names, places }),
+      place,
     },
-  };
-}
-
-/** What says the places of files. */
-interface NamedFiles {
-  readonly format: "tiff" | "zip";
-  readonly byName: ChunkKeyEncoding | undefined;
-  readonly names: readonly string[];
-  readonly places: Places | undefined;
-}
-
-/**
- * Gives files their grid coordinates.
- *
- * @param own The names of the dimensions of a file.
- */
-function placeFiles(
-  own: readonly (string | null)[],
-  args: Arguments,
-  { format, byName, names, places }: NamedFiles,
-): Placement {
-  const isPicture = format === "tiff";
-  const dimensionNames = args.text("dimension-names")?.split(",")
-    .map((name) => name.trim() || null);
-  // As many new dimensions as there are further names, or columns of no dimension.
-  const further = dimensionNames
-    ? dimensionNames.length - own.length
-    : places?.header?.filter((name) => !own.includes(name.toLowerCase()))
-      .length ?? 1;
-  const stack = args.has("stack") ? Math.max(further, 1) : 0;
-  const dimensions = [...stackNames(stack), ...own];
-  if (places !== undefined) {
-    const { coordinates, dimensionNames: header } = placeByColumns(
-      places,
-      dimensions,
-      dimensionNames,
-      isPicture,
-    );
-    return { stack, coordinates, dimensionNames: dimensionNames ?? header };
-  }
-  if (byName !== undefined) {
-    const coordinates = placeByName(byName, names, dimensions, isPicture);
-    return { stack, dimensionNames, coordinates };
-  }
-  return {
-    stack,
-    dimensionNames,
-    coordinates: names.map((_, i) => dimensions.map((_, n) => n === 0 ? i : 0)),
-    notes: notesOnOrder(names),
   };
 }
 
@@ -147,14 +120,10 @@ function notesOnOrder(names: readonly string[]): string[] {
   const place = names.findIndex((name, i) => name !== sorted[i]);
   const isOfShell = names.every((name, i) => i === 0 || names[i - 1]! < name);
   if (place < 0 || !isOfShell) return [];
+  const pair = `${quoted(names[place]!)} before ${quoted(sorted[place]!)}`;
+  const template = `--template${suggest(names)}`;
   return [
-    `The files are stacked in the order given, ${
-      quoted(names[place]!)
-    } before ${
-      quoted(sorted[place]!)
-    }: give their folder for the order of their numbers, or --template${
-      suggest(names)
-    }`,
+    `The files are stacked in the order given, ${pair}: give their folder for the order of their numbers, or ${template}`,
   ];
 }
 
@@ -221,19 +190,16 @@ function nothingIn(
   const found = names.length === 0
     ? "found no TIFF or zip files"
     : `found files such as ${quoted(names[0]!)}`;
+  const [folder, template] = [quoted(place), suggest(names)];
   if (named !== undefined) {
+    const names = `${exampleOf(named)}, ${found}${template}`;
+    const format = `--template ${quoted(named.format)}`;
     return new UsageError(
-      `No file in ${quoted(place)} fits --template ${
-        quoted(named.format)
-      }: expected names such as ${exampleOf(named)}, ${found}${suggest(names)}`,
+      `No file in ${folder} fits ${format}: expected names such as ${names}`,
     );
   }
   return new UsageError(
-    `Expected files in ${
-      quoted(place)
-    } with names such as c/0/1.tif, ${found}; --template takes other names${
-      suggest(names)
-    }, and --places or --link with --stack take any names`,
+    `Expected files in ${folder} with names such as c/0/1.tif, ${found}; --template takes other names${template}, and --places or --link with --stack take any names`,
   );
 }
 
@@ -250,34 +216,18 @@ function misnamed(
   { nearest, problem }: ChunkKeyError,
   names: readonly string[],
 ): UsageError {
-  const [does, advice] = encoding instanceof TemplateChunkKeyEncoding
-    ? [`fit --template ${quoted(encoding.format)}`, ""]
-    : [
-      "have the name of a chunk",
-      ", --template for other names with numbers, or --link",
-    ];
+  const isTemplate = encoding instanceof TemplateChunkKeyEncoding;
+  const does = isTemplate
+    ? `fit --template ${quoted(encoding.format)}`
+    : "have the name of a chunk";
   const expected = nearest === undefined
     ? `expected names such as ${exampleOf(encoding)}`
     : `it ${problem}, as in ${nearest}`;
+  const advice = isTemplate
+    ? suggest(names)
+    : `, --template for other names with numbers, or --link${suggest(names)}`;
   return new UsageError(
-    `File ${quoted(path)} does not ${does}: ${expected}${advice}${
-      suggest(names)
-    }`,
-  );
-}
-
-/** Refuses files outside the folder of the array. */
-function assertInside(
-  paths: readonly string[],
-  folder: string,
-  into: string,
-): void {
-  const outside = paths.find((path) => !path.startsWith(withEnd(folder)));
-  if (outside === undefined) return;
-  throw new UsageError(
-    `File ${quoted(outside)} is not in ${
-      quoted(into)
-    }, the folder of the array: expected --into with a folder that holds the files, or --link, which gives each file a second name there`,
+    `File ${quoted(path)} does not ${does}: ${expected}${advice}`,
   );
 }
 
@@ -299,19 +249,13 @@ function withEnd(folder: string): string {
 function formatOf(paths: readonly string[]): "tiff" | "zip" {
   const ozx = paths.find((path) => /\.ozx$/i.test(path));
   if (ozx !== undefined) {
-    throw new UsageError(
-      `File ${
-        quoted(ozx)
-      } is an archive of OME-Zarr: inspect, verify, convert and serve read it as it is`,
-    );
+    throw usageError`File ${ozx} is an archive of OME-Zarr: inspect, verify, convert and serve read it as it is`;
   }
   const zip = paths.find((path) => ZIP.test(path));
   const other = paths.find((path) => !ZIP.test(path));
   if (zip === undefined) return "tiff";
   if (other === undefined) return "zip";
-  throw new UsageError(
-    `Expected files of one format, found ${quoted(zip)} and ${quoted(other)}`,
-  );
+  throw usageError`Expected files of one format, found ${zip} and ${other}`;
 }
 
 function extensionOf(path: string): string {

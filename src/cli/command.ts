@@ -1,5 +1,6 @@
 import { Command as Parser, CommanderError, Option } from "commander";
 import { nearestName } from "../errors/mod.ts";
+import { quoted } from "./format.ts";
 import config from "../../deno.json" with { type: "json" };
 
 /** A command of the command line. */
@@ -66,6 +67,14 @@ export interface Requests {
 /** Wrong usage of the command line. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
+}
+
+/** Composes a {@linkcode UsageError}, whose message has the values between quotes. */
+export function usageError(
+  texts: TemplateStringsArray,
+  ...values: readonly string[]
+): UsageError {
+  return new UsageError(String.raw({ raw: texts }, ...values.map(quoted)));
 }
 
 /** The options that every command has, beside those for its help and the version. */
@@ -147,17 +156,14 @@ export function parserOf(command: Command, print: Io["print"]): Parser {
   const parser: Parser = createParser(
     `zarr-parts ${command.name}`,
     print,
-    (error) => usageError(error, parser),
+    (error) => toUsageError(error, parser),
   )
     .usage([
       `${command.operands.join(" ")} [options]`,
       ...Object.entries(command.operandsWith ?? {}).map(([name, operands]) =>
-        [
-          `zarr-parts ${command.name}`,
-          `--${name}`,
-          ...operands,
-          "[options]",
-        ].join(" ")
+        `zarr-parts ${
+          [command.name, `--${name}`, ...operands].join(" ")
+        } [options]`
       ),
     ].join("\n       "))
     .description(command.summary)
@@ -185,10 +191,9 @@ export function parserOf(command: Command, print: Io["print"]): Parser {
         if (/^--[a-z]|^-[qhV]$/.test(text)) throw missingValue(option);
         if (isRepeatable) return [...earlier ?? [], text];
         if (earlier === undefined) return text;
+        const both = `${quoted(earlier as string)} and ${quoted(text)}`;
         throw new UsageError(
-          `Expected ${option.long} once, found it with ${
-            JSON.stringify(earlier)
-          } and ${JSON.stringify(text)}`,
+          `Expected ${option.long} once, found it with ${both}`,
         );
       });
     }
@@ -204,7 +209,7 @@ function attributeOf(name: string): string {
 }
 
 /** Converts an error of Commander about the arguments of a command. */
-function usageError(
+function toUsageError(
   { code, message }: CommanderError,
   { options }: Parser,
 ): UsageError {
@@ -227,11 +232,8 @@ function usageError(
   const nearest =
     known.find((each) => name.length > 1 && each.startsWith(name)) ??
       nearestName(name, known);
-  return new UsageError(
-    `Unknown option ${dashes}${name}${
-      nearest === undefined ? "" : `; did you mean --${nearest}?`
-    }`,
-  );
+  const hint = nearest === undefined ? "" : `; did you mean --${nearest}?`;
+  return new UsageError(`Unknown option ${dashes}${name}${hint}`);
 }
 
 function missingValue({ long, flags }: Option): UsageError {
@@ -253,19 +255,17 @@ function assertOperands(
   const missing = expected.length - parsed.operands.length;
   const takesMore = expected.at(-1)?.endsWith("…") ?? false;
   if (missing === 0 || missing < 0 && takesMore) return;
-  const found = parsed.operands.map((each) => JSON.stringify(each)).join(" ");
+  const found = parsed.operands.map(quoted).join(" ") || "nothing";
   const at = args.findLastIndex((text, i) =>
     missing > 0 && i + 1 < args.length &&
     options.some(({ long, required }) => long === text && required)
   );
   const taken = at < 0
     ? ""
-    : `; ${JSON.stringify(args[at + 1])} is the value of ${args[at]}`;
-  throw new UsageError(
-    `Expected ${
-      expected.join(" and ") || `nothing but options with --${changed}`
-    }, found ${found || "nothing"}${taken}`,
-  );
+    : `; ${quoted(args[at + 1]!)} is the value of ${args[at]}`;
+  const what = expected.join(" and ") ||
+    `nothing but options with --${changed}`;
+  throw new UsageError(`Expected ${what}, found ${found}${taken}`);
 }
 
 /**
@@ -286,9 +286,7 @@ export function valueOf<T>(
   if (text === undefined) return undefined;
   const value = parse(text);
   if (value !== undefined) return value;
-  throw new UsageError(
-    `Expected --${name}${form}, found ${JSON.stringify(text)}`,
-  );
+  throw new UsageError(`Expected --${name}${form}, found ${quoted(text)}`);
 }
 
 /** Parses the value of an option that is a whole number. */

@@ -1,4 +1,4 @@
-import { type Command, parserOf, UsageError } from "./command.ts";
+import { type Command, parserOf, usageError } from "./command.ts";
 
 /** A command, and what it does in a line. */
 interface Entry {
@@ -43,9 +43,7 @@ export function completionsCommand(
     ],
     async run({ operands: [shell = ""] }, io) {
       if (!Object.hasOwn(SCRIPTS, shell)) {
-        throw new UsageError(
-          `Expected bash, zsh or fish, found ${JSON.stringify(shell)}`,
-        );
+        throw usageError`Expected bash, zsh or fish, found ${shell}`;
       }
       const entries = Object.entries(commands);
       const completed = await Promise.all(entries.map(complete));

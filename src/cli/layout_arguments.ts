@@ -11,8 +11,10 @@ import {
   type Arguments,
   type Command,
   UsageError,
+  usageError,
   valueOf,
 } from "./command.ts";
+import { quoted } from "./format.ts";
 import { CODECS, threadsOf } from "./shared_options.ts";
 
 /** The options of the keys and parts of chunks. */
@@ -49,10 +51,9 @@ export function layoutOf(args: Arguments): LayoutOptions {
   const suffix = args.text("suffix");
   // Such a suffix runs into the last coordinate, as in `c/0/0shard`.
   if (suffix !== undefined && /^[a-z\d]/i.test(suffix)) {
+    const found = quoted(suffix);
     throw new UsageError(
-      `Expected --suffix to start with a dot, such as --suffix .${suffix}, found ${
-        JSON.stringify(suffix)
-      }`,
+      `Expected --suffix to start with a dot, such as --suffix .${suffix}, found ${found}`,
     );
   }
   const parts = args.text("parts");
@@ -78,11 +79,7 @@ function encodingOf(args: Arguments): NamedConfiguration | undefined {
     ? undefined
     : /^(default|v2|fanout)(?::(.*))?$/s.exec(text);
   if (named === null) {
-    throw new UsageError(
-      `Expected --encoding default, v2 or fanout, found ${
-        JSON.stringify(text)
-      }; for others, use --suffix or --template`,
-    );
+    throw usageError`Expected --encoding default, v2 or fanout, found ${text!}; for others, use --suffix or --template`;
   }
   const separator = format?.includes("{*}") ? "/" : named?.[2];
   const encoding = {

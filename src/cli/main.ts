@@ -22,7 +22,7 @@ import {
   UsageError,
 } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
-import { jsonText } from "./format.ts";
+import { jsonText, quoted } from "./format.ts";
 import { type Output, runWithIo, writeText } from "./io.ts";
 
 /** The exit status of a program that was stopped by Ctrl-C. */
@@ -120,11 +120,8 @@ function runOverview(args: readonly string[], { print }: Output): number {
   const known = `known are ${names.join(", ")}`;
   if (/^[^-]/.test(name)) {
     const nearest = nearestName(name, names);
-    throw new UsageError(
-      `Unknown command ${JSON.stringify(name)}; ${
-        nearest === undefined ? known : `did you mean ${nearest}?`
-      }`,
-    );
+    const hint = nearest === undefined ? known : `did you mean ${nearest}?`;
+    throw new UsageError(`Unknown command ${quoted(name)}; ${hint}`);
   }
   const option = ["version", "help"].find((option) =>
     name.replace(/^-+/, "")[0] === option[0] &&

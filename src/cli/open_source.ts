@@ -8,8 +8,8 @@ import {
 } from "../stores/mod.ts";
 import { isMembers, parseZarrJson } from "../metadata/mod.ts";
 import { v2View } from "../views/mod.ts";
-import { type Arguments, type Io, UsageError } from "./command.ts";
-
+import { type Arguments, type Io, UsageError, usageError } from "./command.ts";
+import { quoted } from "./format.ts";
 import {
   assertFolder,
   assertNoDocument,
@@ -65,17 +65,11 @@ export async function openTarget(
 ): Promise<Store> {
   assertNoDocument(place);
   if (/^https?:/i.test(place)) {
-    throw new UsageError(
-      `Cannot write to ${JSON.stringify(place)}, a web server`,
-    );
+    throw usageError`Cannot write to ${place}, a web server`;
   }
   const store = await openStore(place, io);
   if (await findArchive(place, io) !== undefined) {
-    throw new UsageError(
-      `Cannot write to ${
-        JSON.stringify(place)
-      }, since zip archives are only read: name a folder, and pack it by zip -0 -r, from within the folder`,
-    );
+    throw usageError`Cannot write to ${place}, since zip archives are only read: name a folder, and pack it by zip -0 -r, from within the folder`;
   }
   await (mustExist ? assertFolder(place) : assertTarget(place));
   return store;
@@ -92,12 +86,11 @@ async function openArchive(
   try {
     const { nodes, folder } = await zip.describe({ signal: io.signal });
     if (folder === "" && nodes.length > 1) {
+      const example = `${place.replace(/[/\\]$/, "")}/${nodes[0]}`;
       throw new UsageError(
         `Archive ${
-          JSON.stringify(place)
-        } holds ${nodes.length} nodes: add the path of one, such as ${
-          place.replace(/[/\\]$/, "")
-        }/${nodes[0]}`,
+          quoted(place)
+        } holds ${nodes.length} nodes: add the path of one, such as ${example}`,
       );
     }
     if (folder !== path) {

@@ -6,7 +6,8 @@ import {
   isAbsence,
   type Store,
 } from "../stores/mod.ts";
-import { type Io, type Requests, UsageError } from "./command.ts";
+import { type Io, type Requests, UsageError, usageError } from "./command.ts";
+import { quoted } from "./format.ts";
 
 /**
  * Opens the store of a path or a URL.
@@ -32,13 +33,9 @@ export async function openStore(
     throw isUrl ? new UsageError(error.message) : error;
   }
   const scheme = place.replace(/:.*/s, "").toLowerCase();
-  throw new UsageError(
-    `Cannot open ${
-      JSON.stringify(place)
-    }: expected a path, or a URL with http:, https:, s3: or file:${
-      OTHER_CLOUDS[scheme] ?? ""
-    }`,
-  );
+  const { message } =
+    usageError`Cannot open ${place}: expected a path, or a URL with http:, https:, s3: or file:`;
+  throw new UsageError(message + (OTHER_CLOUDS[scheme] ?? ""));
 }
 
 const GOOGLE =
@@ -67,7 +64,7 @@ export async function assertFolder(place: string): Promise<void> {
   const link = await danglingLink(path);
   if (link !== undefined) throw new Error(`There is no folder at ${link}`);
   const from = isAbsolute(path) ? "" : ` in ${Deno.cwd()}`;
-  throw new Error(`There is no folder ${JSON.stringify(place)}${from}`);
+  throw new Error(`There is no folder ${quoted(place)}${from}`);
 }
 
 /** Refuses places that cannot become a folder. */
@@ -80,27 +77,22 @@ export async function assertTarget(place: string): Promise<void> {
     const link = await danglingLink(above);
     if (link !== undefined) {
       throw new UsageError(
-        `Cannot create the folder ${JSON.stringify(place)}: remove ${link}`,
+        `Cannot create the folder ${quoted(place)}: remove ${link}`,
       );
     }
     above = dirname(above);
   }
   if ((await stateOf(above))?.isDirectory !== false) return;
   if (above === resolve(path)) throw fileForFolder(place);
-  throw new UsageError(
-    `Cannot create the folder ${JSON.stringify(place)}, since ${
-      JSON.stringify(above)
-    } is a file`,
-  );
+  throw usageError`Cannot create the folder ${place}, since ${above} is a file`;
 }
 
 /** Describes a symbolic link that leads to nothing; `undefined` for anything else. */
 async function danglingLink(path: string): Promise<string | undefined> {
   try {
     const to = await Deno.readLink(path);
-    return `${JSON.stringify(path)}, a symbolic link to ${
-      JSON.stringify(to)
-    }, which does not exist`;
+    const names = `${quoted(path)}, a symbolic link to ${quoted(to)}`;
+    return `${names}, which does not exist`;
   } catch {
     return undefined;
   }
@@ -110,17 +102,15 @@ async function danglingLink(path: string): Promise<string | undefined> {
 export function assertNoDocument(place: string): void {
   const [path] = /^(?:https?|s3):/i.test(place) ? place.split(/[?#]/) : [place];
   if (!DOCUMENT.test(path!)) return;
+  const node = path!.replace(DOCUMENT, "") || "/";
+  const found = quoted(place);
   throw new UsageError(
-    `Expected the path or the URL of an array or a group, found that of its document, ${
-      JSON.stringify(place)
-    }; did you mean ${path!.replace(DOCUMENT, "") || "/"}?`,
+    `Expected the path or the URL of an array or a group, found that of its document, ${found}; did you mean ${node}?`,
   );
 }
 
 function fileForFolder(place: string): UsageError {
-  return new UsageError(
-    `Expected a folder, found a file: ${JSON.stringify(place)}`,
-  );
+  return usageError`Expected a folder, found a file: ${place}`;
 }
 
 const URL_START = /^(?:(?:https?|s3|file):|[a-z][a-z\d+.-]+:\/\/)/i;
@@ -130,11 +120,7 @@ export function pathOf(place: string): string | undefined {
   if (!URL_START.test(place)) return place;
   if (!/^file:/i.test(place)) return undefined;
   if (/^file:\/(?:\/\/|[^/])/i.test(place)) return fileURLToPath(place);
-  throw new UsageError(
-    `Expected a path, or a URL that starts with file:///, found ${
-      JSON.stringify(place)
-    }`,
-  );
+  throw usageError`Expected a path, or a URL that starts with file:///, found ${place}`;
 }
 
 /** The state of a file or a folder; `undefined` if there is none. */
@@ -152,9 +138,7 @@ export async function stateOf(
 /** Refuses a URL where a command takes only paths: as a path, the URL would name a folder such as `s3:`. */
 export function assertPath(place: string): void {
   if (!URL_START.test(place)) return;
-  throw new UsageError(
-    `Cannot use ${JSON.stringify(place)} here: expected a path, found a URL`,
-  );
+  throw usageError`Cannot use ${place} here: expected a path, found a URL`;
 }
 
 /** Opens a bucket with the variables that the tools of AWS read. */
@@ -175,11 +159,7 @@ async function openBucketStore(
     );
   }
   if (endpoint && !/^https?:\/\/[^/]/i.test(endpoint)) {
-    throw new UsageError(
-      `Expected the endpoint of AWS_ENDPOINT_URL to be an http: or https: URL, found ${
-        JSON.stringify(endpoint)
-      }`,
-    );
+    throw usageError`Expected the endpoint of AWS_ENDPOINT_URL to be an http: or https: URL, found ${endpoint}`;
   }
   const { S3Store } = await import("../stores/s3/s3_store.ts");
   return new S3Store(url, {

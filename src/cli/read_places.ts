@@ -1,8 +1,9 @@
-import { CsvError, parse } from "csv-parse/sync";
+import { parse } from "csv-parse/sync";
 import { statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import type { Placement } from "../adopt/mod.ts";
 import { UsageError } from "./command.ts";
-import { quoted } from "./format.ts";
+import { quoted, unitsText } from "./format.ts";
 import { assertPath } from "./open_store.ts";
 
 /** The files of an array and their places, by a table. */
@@ -11,15 +12,11 @@ export interface Places {
   readonly table: string;
   /** The names of the columns of coordinates, if the table has a header. */
   readonly header: readonly string[] | undefined;
-  readonly files: readonly PlacedPath[];
-}
-
-/** A file, and its place by a line of a table. */
-interface PlacedPath {
-  readonly path: string;
-  readonly line: number;
-  /** The numbers of the line, in the order of columns. */
-  readonly numbers: readonly number[];
+  /** The files, with the numbers of their lines in the order of columns. */
+  readonly files: readonly {
+    readonly path: string;
+    readonly numbers: readonly number[];
+  }[];
 }
 
 /** A record of a table, and the line that it ends at. */
@@ -41,70 +38,47 @@ const FILE_COLUMNS = ["file", "filename", "path"];
  */
 export async function readPlaces(table: string): Promise<Places> {
   assertPath(table);
-  const rows = parseTable(await readText(table), table);
+  const rows = await readRows(table);
   const [top] = rows;
-  const isHeader = top !== undefined && !top.cells.some(isNumber);
-  const header = isHeader ? top.cells : undefined;
-  const lines = isHeader ? rows.slice(1) : rows;
-  if (lines.length === 0) {
+  const header = top?.cells.some(isNumber) ? undefined : top?.cells;
+  const [first, ...others] = header ? rows.slice(1) : rows;
+  if (first === undefined) {
     throw problem(
       table,
       "it has no line with a file; expected lines such as tile.tif,0,1 with the path of a file and its grid coordinates",
     );
   }
-  const column = fileColumn(header, lines[0]!, table);
-  const width = (top ?? lines[0]!).cells.length;
-  const files = lines.map(({ cells, line }): PlacedPath => {
+  const column = fileColumn(header, first, table);
+  const width = top!.cells.length;
+  const files = [first, ...others].map(({ cells, line }) => {
     if (cells.length !== width) {
+      const text = `has ${cells.length} cells, where line ${top!.line}`;
+      throw problem(table, `line ${line} ${text} has ${width}`);
+    }
+    const wrong = cells.findIndex((cell, i) => i !== column && !isNumber(cell));
+    if (wrong >= 0) {
+      const name = header ? quoted(header[wrong]!) : wrong + 1;
+      const text = `has ${quoted(cells[wrong]!)} in the column ${name}`;
       throw problem(
         table,
-        `line ${line} has ${cells.length} cells, where line ${
-          top!.line
-        } has ${width}`,
+        `line ${line} ${text}; expected a grid coordinate, a whole number from 0 on, in each column but that of the files: leave out other columns`,
       );
     }
-    const numbers = cells.flatMap((cell, i) => {
-      if (i === column) return [];
-      if (isNumber(cell)) return [Number(cell)];
-      throw problem(
-        table,
-        `line ${line} has ${quoted(cell)} in the column ${
-          header ? quoted(header[i]!) : i + 1
-        }; expected a grid coordinate, a whole number from 0 on${
-          header
-            ? ", in each column but that of the files: leave out other columns"
-            : ""
-        }`,
-      );
-    });
-    const file = cells[column]!;
-    const path = pathOf(file, table, line);
-    return { path, line, numbers };
+    return {
+      path: pathOf(cells[column]!, table, line),
+      numbers: cells.toSpliced(column, 1).map(Number),
+    };
   });
-  const names = header?.filter((_, i) => i !== column);
-  return { table, header: names, files };
+  return { table, header: header?.toSpliced(column, 1), files };
 }
 
-async function readText(table: string): Promise<string> {
+/** Reads the records of a table, without those whose cells are all empty. */
+async function readRows(table: string): Promise<Row[]> {
   const bytes = await Deno.readFile(table).catch((error) => {
-    if (error instanceof Deno.errors.NotFound) {
-      throw problem(table, "there is no such file");
-    }
-    if (error instanceof Deno.errors.IsADirectory) {
-      throw problem(table, "it is a folder, expected a CSV file");
-    }
-    throw error;
+    throw problem(table, error.message);
   });
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    throw problem(table, "it is not text in UTF-8");
-  }
-}
-
-/** Parses the records of a table, without those whose cells are all empty. */
-function parseTable(text: string, table: string): Row[] {
-  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     const records = parse(text, {
       delimiter: [",", ";", "\t"],
       info: true,
@@ -113,13 +87,13 @@ function parseTable(text: string, table: string): Row[] {
       skip_records_with_empty_values: true,
       trim: true,
     }) as unknown as { record: string[]; info: { lines: number } }[];
-    return records.map(({ record, info }) => ({
-      cells: record,
-      line: info.lines,
+    return records.map(({ record: cells, info: { lines: line } }) => ({
+      cells,
+      line,
     }));
   } catch (error) {
-    if (!(error instanceof CsvError)) throw error;
-    throw problem(table, `it is not CSV: ${error.message}`);
+    const { message } = error as Error;
+    throw problem(table, `it is not CSV in UTF-8: ${message}`);
   }
 }
 
@@ -129,22 +103,22 @@ function fileColumn(
   { cells, line }: Row,
   table: string,
 ): number {
-  const named =
-    header?.flatMap((name, i) =>
-      FILE_COLUMNS.includes(name.toLowerCase()) ? [i] : []
-    ) ?? [];
-  const others = cells.flatMap((cell, i) => isNumber(cell) ? [] : [i]);
-  const [column, second] = named.length > 0 ? named : others;
+  const columnsOf = (cells: readonly string[], isFile: typeof isNumber) =>
+    cells.flatMap((cell, i) => isFile(cell) ? [i] : []);
+  const named = columnsOf(
+    header ?? [],
+    (name) => FILE_COLUMNS.includes(name.toLowerCase()),
+  );
+  const [column, second] = named.length > 0
+    ? named
+    : columnsOf(cells, (cell) => !isNumber(cell));
   if (column !== undefined && second === undefined && cells.length > 1) {
     return column;
   }
+  const found = cells.map(quoted).join(", ");
   throw problem(
     table,
-    `line ${line} has the cells ${
-      cells.map(quoted).join(", ")
-    }; expected the path of one file, in a column ${
-      quoted(FILE_COLUMNS[0]!)
-    } if there is a header, and its grid coordinates, such as tile.tif,0,1`,
+    `line ${line} has the cells ${found}; expected the path of one file, in a column "file" if there is a header, and its grid coordinates, such as tile.tif,0,1`,
   );
 }
 
@@ -154,25 +128,14 @@ function pathOf(file: string, table: string, line: number): string {
   const path = resolve(dirname(table), file);
   const state = statSync(path, { throwIfNoEntry: false });
   if (state?.isFile()) return path;
-  throw problem(
-    table,
-    `line ${line} names ${quoted(file)}, ${
-      state
-        ? "which is a folder"
-        : "where there is no file; paths are relative to the folder of the table"
-    }`,
-  );
+  const text = state
+    ? "which is a folder"
+    : "where there is no file; paths are relative to the folder of the table";
+  throw problem(table, `line ${line} names ${quoted(file)}, ${text}`);
 }
 
 function isNumber(cell: string): boolean {
   return /^\d+$/.test(cell) && Number.isSafeInteger(Number(cell));
-}
-
-/** The places of the files of a table in an array. */
-interface PlacedRows {
-  readonly coordinates: readonly (readonly number[])[];
-  /** The names of the dimensions, by the header of the table. */
-  readonly dimensionNames: readonly (string | null)[] | undefined;
 }
 
 /**
@@ -189,17 +152,14 @@ export function placeByColumns(
   defaults: readonly (string | null)[],
   names: readonly (string | null)[] | undefined,
   isPicture: boolean,
-): PlacedRows {
-  const { numbers: { length: count } } = files[0]!;
-  const rank = defaults.length;
-  const columns = header ?? new Array<string>(count).fill("");
+): Omit<Placement, "stack"> {
+  const { numbers } = files[0]!;
+  const columns = header ?? numbers.map(() => "");
   const known = defaults.map((name, i) =>
     [names?.[i], name].map((each) => each?.toLowerCase())
   );
   const dimensions = columns.map((column) =>
-    column === ""
-      ? -1
-      : known.findIndex((names) => names.includes(column.toLowerCase()))
+    known.findIndex((names) => column && names.includes(column.toLowerCase()))
   );
   const free = defaults.flatMap((_, i) => dimensions.includes(i) ? [] : [i]);
   const twice = dimensions.some((each, i) =>
@@ -214,23 +174,16 @@ export function placeByColumns(
       !dimensions.includes(one!)
     );
   if (twice || isGuess || taken.includes(-1)) {
+    const found = `${unitsText(columns.length, "column")} of grid coordinates`;
+    const given = header ? `, ${header.map(quoted).join(", ")}` : "";
+    const all = defaults.map((name) => quoted(name ?? "")).join(", ");
     throw problem(
       table,
-      `it has ${count} ${
-        count === 1 ? "column" : "columns"
-      } of grid coordinates${
-        header ? `, ${header.map(quoted).join(", ")}` : ""
-      }, where an array of the files has the dimensions ${
-        defaults.map((name) => quoted(name ?? "")).join(", ")
-      }; expected one column for each, by their names in a header or in this order${
-        isPicture && !defaults[0]?.startsWith("stack")
-          ? ", or --stack for a new first dimension"
-          : ""
-      }`,
+      `it has ${found}${given}, where an array of the files has the dimensions ${all}; expected one column for each, by their names in a header or in this order, or --stack for a new first dimension`,
     );
   }
   const coordinates = files.map(({ numbers }) => {
-    const place = new Array<number>(rank).fill(0);
+    const place = defaults.map(() => 0);
     taken.forEach((dimension, i) => place[dimension] = numbers[i]!);
     return place;
   });

@@ -10,9 +10,10 @@ import {
   type Command,
   type Io,
   UsageError,
+  usageError,
   wholeNumber,
 } from "./command.ts";
-import { countText, unitsText } from "./format.ts";
+import { unitsText } from "./format.ts";
 
 import { neededCodecs } from "./needed_codecs.ts";
 import { openSource } from "./open_source.ts";
@@ -54,11 +55,7 @@ export const REFERENCES: Command = {
     const urlPrefix = args.text("url-prefix") ?? urlOf(source);
     const store = await openSource(source, args, io);
     if (store.describe !== undefined) {
-      throw new UsageError(
-        `References lead to files and objects, and ${
-          JSON.stringify(source)
-        } is an archive; expected a folder, as \`zarr-parts convert ${source} data.zarr\` makes of it`,
-      );
+      throw usageError`References lead to files and objects, and ${source} is an archive; expected a folder, as zarr-parts convert makes of it`;
     }
     let count = 0;
     const stream = references(store, {
@@ -84,10 +81,9 @@ export const REFERENCES: Command = {
       if (codecs) io.hint(codecs);
     }
     if (count > MANY && !args.has("json")) {
+      const references = unitsText(count, "reference");
       io.note(
-        `${
-          countText(count)
-        } references take long to open; VirtualiZarr with Icechunk opens as many at once`,
+        `${references} take long to open; VirtualiZarr with Icechunk opens as many at once`,
       );
     }
     return {

@@ -7,7 +7,7 @@ import {
   UsageError,
   valueOf,
 } from "./command.ts";
-import { jsonText } from "./format.ts";
+import { jsonText, quoted } from "./format.ts";
 
 import { findArchive, openSource } from "./open_source.ts";
 import { pathOf as localPath, stateOf } from "./open_store.ts";
@@ -140,10 +140,11 @@ async function assertServed(place: string): Promise<void> {
   const path = localPath(place);
   const info = path === undefined ? undefined : await stateOf(path);
   if (path === undefined || info?.isDirectory) return;
+  const found = info === undefined ? "nothing" : "a file";
   throw new UsageError(
-    `Expected a folder, a zip archive or a URL to serve, found ${
-      info === undefined ? "nothing" : "a file"
-    } at ${JSON.stringify(place)}`,
+    `Expected a folder, a zip archive or a URL to serve, found ${found} at ${
+      quoted(place)
+    }`,
   );
 }
 
@@ -226,9 +227,7 @@ function listenError(error: Error, hostname: string, port: number): Error {
   const free = Deno.listen({ port: 0, hostname });
   free.close();
   return new UsageError(
-    `Port ${port} of ${hostname} is in use; --port=${
-      (free.addr as Deno.NetAddr).port
-    } is free`,
+    `Port ${port} of ${hostname} is in use; --port=${free.addr.port} is free`,
   );
 }
 

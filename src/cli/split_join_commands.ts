@@ -9,11 +9,11 @@ import {
   type Io,
   type Result,
   UsageError,
+  usageError,
 } from "./command.ts";
 import { drawParts } from "./draw_array.ts";
 import { withFolder } from "./error_output.ts";
-import { bytesText, countText } from "./format.ts";
-
+import { bytesText, countText, quoted } from "./format.ts";
 import { assertPath, stateOf } from "./open_store.ts";
 import type { Outputs } from "./outputs.ts";
 
@@ -103,10 +103,9 @@ function filePartsOf(
   const parts = new ConcatParts(list.split(",").map(parsePart));
   const unsized = parts.parts.filter(({ size }) => size === undefined);
   if (unsized.length > 1) {
+    const found = unsized.map(({ keySuffix }) => quoted(keySuffix));
     throw new UsageError(
-      `Expected --parts of which one has no size, found ${
-        unsized.map(({ keySuffix }) => JSON.stringify(keySuffix)).join(" and ")
-      }`,
+      `Expected --parts of which one has no size, found ${found.join(" and ")}`,
     );
   }
   for (const place of [path, name]) assertPath(place);
@@ -159,7 +158,7 @@ async function copyFiles(
   const size = await from.store.size(from.key, { signal });
   const stream = await from.store.stream(from.key);
   if (size === undefined || stream === undefined) {
-    const names = from.paths.map((path) => JSON.stringify(path)).join(", ");
+    const names = from.paths.map(quoted).join(", ");
     throw new Error(
       from.paths.length === 1
         ? `There is no file ${names}`
@@ -194,9 +193,7 @@ async function assertReplaceable(
   const read = await Promise.all(from.map(stateOf));
   const folder = from.find((_, i) => read[i]?.isDirectory);
   if (folder !== undefined) {
-    throw new UsageError(
-      `Expected a file, found a folder: ${JSON.stringify(folder)}`,
-    );
+    throw usageError`Expected a file, found a folder: ${folder}`;
   }
   for (const path of to) {
     const found = await stateOf(path);
@@ -205,24 +202,14 @@ async function assertReplaceable(
       file?.ino === found.ino && file.dev === found.dev
     );
     if (isRead) {
-      throw new UsageError(
-        `Cannot replace ${
-          JSON.stringify(path)
-        }, which is read: expected --to with another name`,
-      );
+      throw usageError`Cannot replace ${path}, which is read: expected --to with another name`;
     }
     if (found.isDirectory) {
-      throw new UsageError(
-        `Expected the name of a new file, found a folder: ${
-          JSON.stringify(path)
-        }`,
-      );
+      throw usageError`Expected the name of a new file, found a folder: ${path}`;
     }
     if (args.has("overwrite")) continue;
     throw new Error(
-      `There is ${
-        JSON.stringify(path)
-      } already: expected no file, or --overwrite`,
+      `There is ${quoted(path)} already: expected no file, or --overwrite`,
     );
   }
 }

@@ -300,8 +300,8 @@ const WRONG_TABLES: [string | Uint8Array, string, string[]?][] = [
     "file,y,x\na.tif,0,0\nb.tif,0,0",
     "Expected one file for the chunk [0, 0], found",
   ],
-  ['file,y,x\n"a.tif,0,0', "it is not CSV: Quote Not Closed"],
-  [new Uint8Array([0xff, 0xfe, 0x61, 0]), "it is not text in UTF-8"],
+  ['file,y,x\n"a.tif,0,0', "it is not CSV in UTF-8: Quote Not Closed"],
+  [new Uint8Array([0xff, 0xfe, 0x61, 0]), "it is not CSV in UTF-8"],
   ["file,time\na.tif,0\nb.tif,1", "or --stack for a new first dimension"],
   ["file,a,b,c\na.tif,0,0,0", "it has 3 columns of grid coordinates"],
   ["a.tif,0,0\nb.zip,0,1", "Expected files of one format, found"],
@@ -336,7 +336,7 @@ Deno.test("adopt refuses tables that do not say places, and writes nothing", asy
     }
     for (
       const [path, message] of [
-        [`${folder}/none.csv`, "there is no such file"],
+        [`${folder}/none.csv`, "No such file"],
         [folder, "it is a folder, expected a CSV file"],
         ["https://a.b/c.csv", "expected a path, found a URL"],
       ] as const
