@@ -19,7 +19,7 @@ import type { StoreKey } from "../stores/mod.ts";
 import { type Arguments, UsageError, usageError } from "./command.ts";
 import { compareNames, quoted, unitsText } from "./format.ts";
 import { assertPath, stateOf } from "./open_store.ts";
-import { placeByColumns, type Places, readPlaces } from "./read_places.ts";
+import { placeByColumns, readPlaces } from "./read_places.ts";
 
 /** The files that arguments name, and where they become arrays. */
 interface AdoptedFiles {

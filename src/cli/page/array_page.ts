@@ -1,123 +1,118 @@
 import { html, raw } from "hono/html";
+import { openArrayChunks } from "../../arrays/mod.ts";
 import type { InspectedArray, InspectedChunk } from "../../jobs/mod.ts";
 import { parseExtension } from "../../metadata/mod.ts";
 import { innermostCodecs } from "../../zarrita/mod.ts";
 import { fieldsOf } from "../draw_array.ts";
+import { bytesText, countText, shapeText, unitsText } from "../format.ts";
 import { imagecodecsFor, REGISTRATION } from "../needed_codecs.ts";
 import {
-  bytesText,
-  countText,
-  jsonText,
-  shapeText,
-  unitsText,
-} from "../format.ts";
-import type { ChunkMap, PictureAxes } from "./chunk_map.ts";
+  choosePictureAxes,
+  type ChunkMap,
+  mapChunks,
+  type PictureAxes,
+} from "./chunk_map.ts";
+import { drawChunkMap, drawInnerChunks, drawParts } from "./drawings.ts";
 import {
-  drawChunkMap,
-  drawInnerChunks,
-  drawParts,
+  documentOf,
+  explain,
+  inspectArray,
+  type PageRequest,
+  urlOf,
+} from "./hierarchy.ts";
+import {
+  alert,
+  arrayScript,
+  columns,
+  documentLink,
+  fieldList,
   type Html,
-} from "./drawings.ts";
+  jsonBlock,
+  muted,
+  pictureBox,
+  section,
+} from "./templates.ts";
 
-/** The reason for which a chunk cannot be described. */
-export interface ChunkProblem {
-  readonly coordinates: readonly number[];
-  readonly message: string;
-}
-
-/** The properties of an array that its page shows. */
-interface DescribedArray {
-  readonly array: InspectedArray;
-  readonly axes: PictureAxes;
-  /** The map of its chunks, or the reason for which there is none. */
-  readonly map: ChunkMap | string | undefined;
-  /** The URL of the array, without a last `/`. */
-  readonly url: string;
-  readonly problem: ChunkProblem | undefined;
-}
-
-/** Describes an array. */
-export function arrayPage(described: DescribedArray): Html {
-  const { array, axes, url, problem } = described;
-  const { metadata, chunk, chunkShape, innerChunkShape } = array;
-  const unit = innerChunkShape ? "shard" : "chunk";
-  const shown = problem?.coordinates ??
-    (chunk?.size === undefined ? undefined : chunk.coordinates);
+/** Describes an array, and the chunk that the query of the request names. */
+export async function arrayPage(
+  request: PageRequest,
+  signal: AbortSignal,
+): Promise<Html> {
+  const { store, path, query, root } = request;
+  const chunks = await openArrayChunks(store, path, { signal });
+  const { metadata, gridShape } = chunks;
+  const { shape, dimension_names, data_type } = metadata;
   const attributes = metadata.attributes ?? {};
-  const picture = html`<div id="view"></div>
-<noscript>The picture needs JavaScript.</noscript>`;
+  const axes = choosePictureAxes(shape, dimension_names ?? [], data_type);
+  const hasMap = store.list !== undefined && !gridShape.includes(0);
+  const map = hasMap
+    ? await mapChunks(chunks, axes, { signal }).catch((error) =>
+      explain(request, error, documentOf(path))
+    )
+    : undefined;
+  const chosen = coordinatesOf(query.getAll("chunk").join(), gridShape) ??
+    (typeof map === "object" ? map.first : undefined);
+  let problem: string | undefined;
+  const array = await inspectArray(request, path, signal, chosen)
+    .catch(async (error) => {
+      const key = chunks.key(chosen ?? gridShape.map(() => 0));
+      problem = explain(request, error, key);
+      return await inspectArray(request, path, signal, null);
+    });
+  const { chunk, chunkShape, innerChunkShape } = array;
+  const unit = innerChunkShape ? "shard" : "chunk";
+  const shown = problem === undefined
+    ? chunk?.coordinates
+    : chosen ?? gridShape.map(() => 0);
+  const url = urlOf(root, path);
   const codecs = innermostCodecs(metadata.codecs)
     .map((codec) => parseExtension(codec, "codec").name);
-  const snippets = snippetsFor(
-    url,
-    metadata.shape.length,
-    !!innerChunkShape,
-    codecs,
-  );
-  return html`
-    <div class="columns">
-      <div>
-    ${section("Picture", picture)}
-    ${section("Open it in", openIn(snippets))}
-      </div>
-      <div>
-    ${section("Layout", describeLayout(array, url))}
-    ${section(`Stored ${unit}s`, describeMap(described, unit))}
-    ${problem
-      ? section(
-        titleOf(unit, problem.coordinates),
-        html`<p class="alert" role="alert">${problem.message}.</p>`,
-      )
-      : chunk && describeChunk(array, axes, chunk, unit)}
-    ${Object.keys(attributes).length === 0 ? "" : section(
-      "Attributes",
-      html`<pre tabindex="0">${jsonText(attributes)}</pre>`,
-    )}
-      </div>
-    </div>
-    ${arrayScript({
+  const title = `${unit === "shard" ? "Shard" : "Chunk"} ${shown?.join(", ")}`;
+  const described = problem === undefined
+    ? chunk && describeChunk(array, axes, chunk)
+    : alert(problem);
+  const isAbsent = problem === undefined && chunk?.size === undefined;
+  return html`${
+    columns([
+      section("Picture", pictureBox()),
+      section(
+        "Open it in",
+        openIn(snippetsFor(url, shape.length, !!innerChunkShape, codecs)),
+      ),
+    ], [
+      section(
+        "Layout",
+        html`${fieldList(fieldsOf(array))}${documentLink(url)}`,
+      ),
+      section(`Stored ${unit}s`, describeMap(array, axes, map, shown, unit)),
+      described ? section(title, described) : "",
+      Object.keys(attributes).length > 0
+        ? section("Attributes", jsonBlock(attributes))
+        : "",
+    ])
+  }${
+    arrayScript({
       url,
-      shape: metadata.shape,
-      names: metadata.dimension_names ?? [],
+      shape,
+      names: dimension_names ?? [],
       axes,
-      chunk: shown,
+      chunk: isAbsent ? undefined : shown,
       chunkShape,
       innerChunkShape,
-    })}
-  `;
+    })
+  }`;
 }
 
-/** Composes the description of the array for the script of the page. */
-export function arrayScript(array: object): Html {
-  return html`
-    <script type="application/json" id="array">${raw(
-      scriptText(array),
-    )}</script>
-  `;
-}
-
-/** A part of a page with a heading. */
-export function section(title: string, content: Html): Html {
-  const id = title.toLowerCase().replaceAll(/[^a-z]+/g, "-");
-  return html`<section class="${id}" aria-labelledby="${id}">
-<h2 id="${id}">${title}</h2>
-${content}
-</section>`;
-}
-
-function describeLayout(array: InspectedArray, url: string): Html {
-  const fields = fieldsOf(array).map(([name, text]) =>
-    html`
-      <div>
-        <dt>${name}</dt>
-        <dd>${text}</dd>
-      </div>
-    `
-  );
-  return html`
-    <dl>${fields}</dl>
-    <p><a href="${url}/zarr.json">zarr.json</a></p>
-  `;
+/** Parses coordinates of the chunk grid. */
+function coordinatesOf(
+  text: string,
+  gridShape: readonly number[],
+): number[] | undefined {
+  if (!/^\d{1,15}(,\d{1,15})*$/.test(text)) return undefined;
+  const coordinates = text.split(",").map(Number);
+  const isInGrid = coordinates.length === gridShape.length &&
+    coordinates.every((each, i) => each < gridShape[i]!);
+  return isInGrid ? coordinates : undefined;
 }
 
 /** Shows how programs open a node. The script of the page adds buttons that copy. */
@@ -127,91 +122,73 @@ export function openIn(snippets: readonly Snippet[]): Html {
       html`<details name="program" ${i === 0 ? raw("open") : ""}>
 <summary>${program}</summary>
 <pre tabindex="0" data-copy="the lines for ${program}">${code}</pre>
-${note && html`<p class="muted">${note}</p>`}
+${note && muted(note)}
 </details>`
     )
   }`;
 }
 
+/** @param map The map of the chunks, or the reason for which there is none. */
 function describeMap(
-  { array, axes, map, problem }: DescribedArray,
+  array: InspectedArray,
+  axes: PictureAxes,
+  map: ChunkMap | string | undefined,
+  shown: readonly number[] | undefined,
   unit: string,
 ): Html {
-  const { gridShape, chunk } = array;
-  if (gridShape.includes(0)) {
-    return html`<p class="muted">The array has no elements.</p>`;
+  const { gridShape } = array;
+  if (gridShape.includes(0)) return muted("The array has no elements.");
+  const form = chooseChunk(array, shown, unit);
+  if (map === undefined) {
+    return html`${muted("The store cannot list its keys.")}${form}`;
   }
-  const shown = problem?.coordinates ?? chunk?.coordinates;
-  if (typeof map !== "object") {
-    return html`${
-      map === undefined
-        ? html`<p class="muted">The store cannot list its keys.</p>`
-        : html`<p class="alert" role="alert">${map}.</p>`
-    }${chooseChunk(array, shown, unit)}`;
-  }
+  if (typeof map === "string") return html`${alert(map)}${form}`;
   const { stored, isCut, most } = map;
   const all = gridShape.reduce((product, length) => product * length, 1);
-  const text = isCut
-    ? `More than ${countText(stored)} of ${unitsText(all, unit)}`
-    : `${countText(stored)} of ${unitsText(all, unit)}`;
+  const text = `${isCut ? "More than " : ""}${countText(stored)} of ${
+    unitsText(all, unit)
+  }`;
   return html`<p>${text} ${stored === 1 ? "is" : "are"} stored.</p>
   ${drawChunkMap(map, axes, shown, text)}
-  ${
-    most > 1
-      ? html`<p class="muted">A cell stands for up to ${
-        unitsText(most, unit)
-      }.</p>`
-      : ""
-  }
-  ${chooseChunk(array, shown, unit)}`;
+  ${most > 1 ? muted(`A cell stands for up to ${unitsText(most, unit)}.`) : ""}
+  ${form}`;
 }
 
 /** A form that goes to any chunk, for those who do not point at the map. */
 function chooseChunk(
-  { gridShape, metadata }: InspectedArray,
+  { gridShape, metadata: { dimension_names } }: InspectedArray,
   shown: readonly number[] | undefined,
   unit: string,
 ): Html | "" {
   if (gridShape.length === 0) return "";
+  const inputs = gridShape.map((length, i) => {
+    const name = dimension_names?.[i] ?? `dimension ${i}`;
+    return html`<label><span>${name}</span><input type="number" name="chunk" min="0" max="${
+      length - 1
+    }" value="${shown?.[i] ?? 0}" required></label>`;
+  });
   return html`
     <form class="choose"
-      aria-label="Choose a ${unit}">${gridShape.map((length, i) =>
-        html`<label><span>${
-          metadata.dimension_names?.[i] ?? `dimension ${i}`
-        }</span><input type="number" name="chunk" min="0" max="${
-          length - 1
-        }" value="${shown?.[i] ?? 0}" required></label>`
-      )}<button>Show ${unit}</button></form>
+      aria-label="Choose a ${unit}">${inputs}<button>Show ${unit}</button></form>
   `;
-}
-
-/** The heading of the part about a chunk. */
-function titleOf(unit: string, coordinates: readonly number[]): string {
-  return `${unit === "shard" ? "Shard" : "Chunk"} ${coordinates.join(", ")}`;
 }
 
 function describeChunk(
   array: InspectedArray,
   axes: PictureAxes,
   chunk: InspectedChunk,
-  unit: string,
 ): Html {
-  const title = titleOf(unit, chunk.coordinates);
-  if (chunk.size === undefined) {
-    return section(
-      title,
-      html`<p>Absent: all its elements have the fill value. Its key is <code>${chunk.key}</code>.</p>`,
-    );
+  const { index, parts, size, key } = chunk;
+  if (size === undefined) {
+    return html`<p>Absent: all its elements have the fill value. Its key is <code>${key}</code>.</p>`;
   }
-  const { index, parts, size } = chunk;
   const objects = parts.length === 1 ? "one object" : `${parts.length} objects`;
   const inner = index && describeIndex(index, array.innerChunkShape!);
-  return section(
-    title,
-    html`<p>${bytesText(size)} in ${objects}${inner && `, with ${inner}`}.</p>
+  return html`<p>${bytesText(size)} in ${objects}${
+    inner && `, with ${inner}`
+  }.</p>
 ${drawParts(array, chunk)}
-${index && drawInnerChunks(index, axes, inner!)}`,
-  );
+${index && drawInnerChunks(index, axes, inner!)}`;
 }
 
 function describeIndex(
@@ -219,14 +196,8 @@ function describeIndex(
   shape: readonly number[],
 ): string {
   const count = chunksInArray.reduce((product, n) => product * n, 1);
-  return `${countText(present)} of ${countText(count)} inner chunks of ${
-    shapeText(shape)
-  }`;
-}
-
-/** JSON for a script element, which a text of the store cannot end. */
-function scriptText(value: unknown): string {
-  return JSON.stringify(value).replaceAll("<", "\\u003c");
+  const chunks = `${countText(present)} of ${countText(count)} inner chunks`;
+  return `${chunks} of ${shapeText(shape)}`;
 }
 
 /** A program that opens an array, and how. */
@@ -249,10 +220,10 @@ export function snippetsFor(
 ): Snippet[] {
   const text = JSON.stringify(url);
   const gdal = `ZARR:"/vsicurl/${url}"`;
-  const indices = Array.from({ length: Math.max(0, rank - 2) }, () => ":0");
+  const indices = rank > 2 ? `:/${":0".repeat(rank - 2)}` : "";
   const gdalNote = hasShards
     ? "GDAL reads shards from version 3.13 on; serve with --inner-chunks for older ones."
-    : undefined;
+    : "";
   const imagecodecs = imagecodecsFor(codecs);
   return [
     {
@@ -282,18 +253,12 @@ array = ts.open({
 }).result()
 print(array.shape, array.dtype)`,
     },
-    {
-      program: "GDAL",
-      code: `gdalmdiminfo '${gdal}'`,
-      ...gdalNote && { note: gdalNote },
-    },
+    { program: "GDAL", code: `gdalmdiminfo '${gdal}'`, note: gdalNote },
     {
       program: "QGIS",
-      code: `layer = QgsRasterLayer('${gdal}${
-        indices.length > 0 ? `:/${indices.join("")}` : ""
-      }', "array")
+      code: `layer = QgsRasterLayer('${gdal}${indices}', "array")
 QgsProject.instance().addMapLayer(layer)`,
-      note: `In the Python console.${gdalNote ? ` ${gdalNote}` : ""}`,
+      note: `In the Python console. ${gdalNote}`,
     },
   ];
 }
@@ -308,14 +273,21 @@ export function groupSnippetsFor(
   array: string | undefined,
 ): Snippet[] {
   const text = JSON.stringify(url);
-  const name = array === undefined ? undefined : JSON.stringify(array);
+  const [python, zarrita] = array === undefined
+    ? ["group.attrs", "group.attrs"]
+    : [
+      `group[${JSON.stringify(array)}]`,
+      `await zarr.open(group.resolve(${
+        JSON.stringify(array)
+      }), { kind: "array" })`,
+    ];
   return [
     {
       program: "zarr-python",
       code: `import zarr
 
 group = zarr.open_group(${text}, mode="r")
-print(group${name === undefined ? ".attrs" : `[${name}]`})`,
+print(${python})`,
       note: "pip install zarr fsspec aiohttp requests",
     },
     {
@@ -324,11 +296,7 @@ print(group${name === undefined ? ".attrs" : `[${name}]`})`,
 
 const store = new zarr.FetchStore(${text});
 const group = await zarr.open(store, { kind: "group" });
-console.log(${
-        name === undefined
-          ? "group.attrs"
-          : `await zarr.open(group.resolve(${name}), { kind: "array" })`
-      });`,
+console.log(${zarrita});`,
     },
   ];
 }

@@ -1,5 +1,4 @@
 import { html } from "hono/html";
-import type { HtmlEscapedString } from "hono/utils/html";
 import type { InspectedArray, InspectedChunk } from "../../jobs/mod.ts";
 import { bytesText, countText } from "../format.ts";
 import {
@@ -8,9 +7,7 @@ import {
   lengthAlong,
   type PictureAxes,
 } from "./chunk_map.ts";
-
-/** A piece of a page, in which texts are escaped. */
-export type Html = HtmlEscapedString | Promise<HtmlEscapedString>;
+import type { Html } from "./templates.ts";
 
 /** The most inner chunks of a shard that a map shows along a dimension. */
 const MOST_CELLS = 64;

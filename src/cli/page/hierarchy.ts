@@ -1,20 +1,21 @@
 import { html, raw } from "hono/html";
 import { readDocument } from "../../arrays/mod.ts";
-import { DamageError, MetadataError } from "../../errors/mod.ts";
+import { DamageError } from "../../errors/mod.ts";
+import { findPaths } from "../../hierarchy/mod.ts";
+import { inspect, type InspectedArray } from "../../jobs/mod.ts";
 import {
   assertNodeDocument,
+  checkLengths,
   isArrayDocument,
-  isGroupDocument,
-  isMembers,
   type Members,
   parseZarrJson,
 } from "../../metadata/mod.ts";
 import { runConcurrently } from "../../runtime/mod.ts";
+import { failureMessage } from "../../serve/mod.ts";
 import type { Store, StoreKey } from "../../stores/mod.ts";
 import { type Branch, treeOf } from "../draw_array.ts";
 import { compareNames, countText, shapeText } from "../format.ts";
-import { findPaths } from "../../hierarchy/mod.ts";
-import type { Html } from "./drawings.ts";
+import { type Html, muted } from "./templates.ts";
 
 /** The most keys that are listed to find nodes, and the most nodes that pages list. */
 const LIMITS = { keys: 300_000, nodes: 1000 };
@@ -25,10 +26,8 @@ const AT_ONCE = 16;
 export interface TreeNode {
   readonly path: string;
   readonly kind: "group" | "array" | "unreadable";
-  /** The shape of an array. */
-  readonly shape?: readonly number[];
-  /** The attributes of a group. */
-  readonly attributes?: Members;
+  /** The document, if it can be read. */
+  readonly document?: Members;
 }
 
 /** The nodes of a store. */
@@ -74,9 +73,9 @@ async function pathsOf(
         "the store cannot list its nodes, and its root has no consolidated metadata",
     };
   }
-  const gap = `only the first ${
-    countText(LIMITS.nodes)
-  } nodes, or those of the first ${countText(LIMITS.keys)} keys, are shown`;
+  const [count, keys] = [LIMITS.nodes, LIMITS.keys].map(countText);
+  const gap =
+    `only the first ${count} nodes, or those of the first ${keys} keys, are shown`;
   return { paths, gap: areAll || !canList ? undefined : gap };
 }
 
@@ -84,32 +83,73 @@ async function readNode(
   store: Store,
   path: string,
 ): Promise<TreeNode | undefined> {
-  const key = `${path && "/"}${path}/zarr.json` as StoreKey;
   try {
-    const bytes = await readDocument(store, key, {});
+    const bytes = await readDocument(store, documentOf(path), {});
     if (bytes === undefined) return undefined;
-    const document = parseZarrJson(bytes);
+    const document = parseZarrJson(bytes) as Members;
     assertNodeDocument(document);
-    if (isGroupDocument(document)) {
-      const { attributes } = document as Members;
-      const isGiven = isMembers(attributes);
-      return { path, kind: "group", ...isGiven && { attributes } };
-    }
-    if (!isArrayDocument(document) || !isShape(document.shape)) {
-      return { path, kind: "unreadable" };
-    }
-    return { path, kind: "array", shape: document.shape };
+    const kind = isArrayDocument(document) ? "array" : "group";
+    if (kind === "array") checkLengths(document.shape, "shape", 0);
+    return { path, kind, document };
   } catch (error) {
-    const isDamage = error instanceof MetadataError ||
-      error instanceof DamageError || error instanceof SyntaxError;
+    const isDamage = error instanceof SyntaxError ||
+      error instanceof DamageError;
     if (isDamage) return { path, kind: "unreadable" };
     throw error;
   }
 }
 
-function isShape(value: unknown): value is number[] {
-  return Array.isArray(value) &&
-    value.every((length) => typeof length === "number");
+/** The shape of an array of the tree; `undefined` for other nodes. */
+export function shapeOf(node: TreeNode | undefined): number[] | undefined {
+  return node?.document?.shape as number[] | undefined;
+}
+
+/** A node that a page is asked for. */
+export interface PageRequest {
+  readonly store: Store;
+  /** The name of the store, such as its folder. */
+  readonly title: string;
+  /** The URL of the store, without a last `/`. */
+  readonly root: string;
+  readonly hierarchy: Hierarchy;
+  /** The path of the node. */
+  readonly path: string;
+  /** `chunk`: the grid coordinates of the chunk to show, joined by commas or one by one. */
+  readonly query: URLSearchParams;
+  /** Called with each failure. The page does not show the message, which may have paths of the server. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Reports an error, and returns the text that a page shows in its place. */
+export function explain(
+  { onError }: PageRequest,
+  error: unknown,
+  key: string,
+): string {
+  onError(error);
+  const message = failureMessage(error, key);
+  return message.includes(key) ? message : `${key}: ${message}`;
+}
+
+/** The key of the document of a node. */
+export function documentOf(path: string): StoreKey {
+  return `${path && "/"}${path}/zarr.json` as StoreKey;
+}
+
+/**
+ * Reads what a page shows of an array.
+ *
+ * @param chunk The coordinates of a chunk, `undefined` for the first one, and `null` for none.
+ */
+export async function inspectArray(
+  { store }: PageRequest,
+  path: string,
+  signal: AbortSignal,
+  chunk: readonly number[] | null | undefined,
+): Promise<InspectedArray> {
+  const options = { count: false, chunk, signal };
+  const { nodes: [node] } = await inspect(store, path, options);
+  return { ...node as InspectedArray, path };
 }
 
 /**
@@ -124,7 +164,7 @@ export function drawTree(
   root: string,
 ): Html {
   return html`${drawBranches(treeOf(nodes), "", current, root)}${
-    gap && html`<p class="muted">Incomplete: ${gap}.</p>`
+    gap && muted(`Incomplete: ${gap}.`)
   }`;
 }
 
@@ -138,24 +178,16 @@ function drawBranches(
   const items = Array.from(branches, ([name, branch]) => {
     const { node } = branch;
     const path = parent === "" ? name : `${parent}/${name}`;
+    const shape = shapeOf(node);
     const note = node?.kind === "unreadable"
       ? "unreadable"
-      : node?.shape && shapeText(node.shape);
-    return html`
-      <li
-        class="${node?.kind ?? "folder"}"><a href="${urlOf(
-          root,
-          path,
-        )}" ${path === current
-          ? raw('aria-current="page"')
-          : ""}>${name}</a> ${note &&
-          html`<small>${note}</small>`}${drawBranches(
-            branch,
-            path,
-            current,
-            root,
-          )}</li>
-    `;
+      : shape && shapeText(shape);
+    const mark = path === current ? raw('aria-current="page"') : "";
+    return html`<li class="${node?.kind ?? "folder"}">
+<a href="${urlOf(root, path)}" ${mark}>${name}</a>
+${note && html`<small>${note}</small>`}
+${drawBranches(branch, path, current, root)}
+</li>`;
   });
   return html`<ul>${items}</ul>`;
 }

@@ -5,8 +5,16 @@ import { runConcurrently } from "../../runtime/mod.ts";
 import { nameOf } from "../draw_array.ts";
 import { countText, shapeText, unitsText } from "../format.ts";
 import { choosePictureAxes, type PictureAxes } from "./chunk_map.ts";
-import type { Html } from "./drawings.ts";
-import type { Hierarchy } from "./hierarchy.ts";
+import {
+  documentOf,
+  explain,
+  inspectArray,
+  type PageRequest,
+  shapeOf,
+  type TreeNode,
+  urlOf,
+} from "./hierarchy.ts";
+import { fieldList, type Html, muted, pictureBox } from "./templates.ts";
 import {
   channelsOf,
   defaultPlaneOf,
@@ -43,17 +51,8 @@ interface PicturedLevel {
   readonly channels: readonly ImageChannel[];
 }
 
-/** The nodes of a store that a page shows. */
-interface PageOfGroup {
-  readonly hierarchy: Hierarchy;
-  /** The path of the group. */
-  readonly path: string;
-  readonly attributes: Members;
-  /** The URL of a node. */
-  url(path: string): string;
-  /** Reads the metadata of an array; a text for an array that cannot be read. */
-  describe(path: string): Promise<InspectedArray | string>;
-}
+/** Returns the URL of a node. */
+type UrlOf = (path: string) => string;
 
 /** A level whose array was read. */
 interface ReadLevel extends MultiscaleLevel {
@@ -68,16 +67,20 @@ interface ReadImage extends Multiscale {
 
 /** Describes the levels of a group; `undefined` for groups without levels. */
 export async function describeMultiscales(
-  page: PageOfGroup,
+  request: PageRequest,
+  attributes: Members,
+  signal: AbortSignal,
 ): Promise<DescribedMultiscales | undefined> {
-  const images = multiscalesOf(page.attributes, page.path);
+  const images = multiscalesOf(attributes, request.path);
   if (images.length === 0) return undefined;
   const paths = new Set(
     images.flatMap(({ levels }) => levels.flatMap(({ path }) => path ?? [])),
   );
   const read = new Map<string, InspectedArray | string>();
   await runConcurrently(paths, AT_ONCE, async (path) => {
-    read.set(path, await readLevel(page, path));
+    const level = await readLevel(request, path, signal)
+      .catch((error) => explain(request, error, documentOf(path)));
+    read.set(path, level);
   });
   const described = images.map((image): ReadImage => ({
     ...image,
@@ -91,33 +94,52 @@ export async function describeMultiscales(
   const shown = described.find(({ levels }) =>
     levels.some(({ array }) => typeof array !== "string")
   );
-  const levels = html`${described.map((image) => describeImage(page, image))}`;
-  return { levels, ...describePicture(page, shown ?? described[0]!) };
+  const url = (path: string) => urlOf(request.root, path);
+  return {
+    levels: html`${described.map((image) => describeImage(image, url))}`,
+    ...describePicture(shown ?? described[0]!, attributes, url),
+  };
 }
 
 /** Reads the array of a level: the level itself, or the largest array in a group. */
 async function readLevel(
-  { hierarchy: { nodes, gap }, describe }: PageOfGroup,
+  request: PageRequest,
   path: string,
+  signal: AbortSignal,
 ): Promise<InspectedArray | string> {
+  const { nodes, gap } = request.hierarchy;
   const node = nodes.find((node) => node.path === path);
-  if (node && node.kind !== "group") return await describe(path);
-  const sizeOf = (shape: readonly number[] = []) =>
-    shape.reduce((product, length) => product * length, shape.length && 1);
-  const inside = nodes.filter(({ kind, path: other }) =>
-    kind === "array" && other.startsWith(`${path}/`) &&
-    !other.slice(path.length + 1).includes("/")
+  const sizeOf = (node: TreeNode) => {
+    const shape = shapeOf(node)!;
+    return shape.reduce(
+      (product, length) => product * length,
+      shape.length && 1,
+    );
+  };
+  const [largest] = node && node.kind !== "group" ? [node] : nodes
+    .filter(({ kind, path: other }) =>
+      kind === "array" && other.startsWith(`${path}/`) &&
+      !other.slice(path.length + 1).includes("/")
+    )
+    .sort((a, b) => sizeOf(b) - sizeOf(a));
+  if (largest === undefined && node) return "a group without arrays";
+  if (largest === undefined && gap === undefined) {
+    return "there is no such node";
+  }
+  const array = await inspectArray(
+    request,
+    largest?.path ?? path,
+    signal,
+    null,
   );
-  const [largest] = inside.sort((a, b) => sizeOf(b.shape) - sizeOf(a.shape));
-  if (largest !== undefined) return await describe(largest.path);
-  if (node !== undefined) return "a group without arrays";
-  return gap === undefined ? "there is no such node" : await describe(path);
+  return array.kind === "array" ? array : "not an array";
 }
 
 /** Describes the picture of the smallest level. */
 function describePicture(
-  page: PageOfGroup,
   image: ReadImage,
+  attributes: Members,
+  url: UrlOf,
 ): { picture: Html; pictured: PicturedLevel | undefined } {
   const arrays = image.levels.flatMap(({ name, array }) =>
     typeof array === "string" ? [] : [{ name, array }]
@@ -125,21 +147,17 @@ function describePicture(
   const least = Math.min(...arrays.map(({ array }) => countOf(array)));
   const smallest = arrays.findLast(({ array }) => countOf(array) === least);
   if (smallest === undefined) {
-    const picture = html`<p class="muted">No level can be read.</p>`;
-    return { picture, pictured: undefined };
+    return { picture: muted("No level can be read."), pictured: undefined };
   }
   const { name, array } = smallest;
-  const link = html`<a href="${page.url(array.path)}">${name}</a>`;
+  const link = html`<a href="${url(array.path)}">${name}</a>`;
   const count = image.levels.length;
+  const which = count === 1
+    ? "The only level"
+    : `The smallest of ${countText(count)} levels`;
   return {
-    picture: html`
-      <div id="view"></div>
-      <noscript>The picture needs JavaScript.</noscript>
-      <p class="muted">${count === 1
-        ? "The only level"
-        : `The smallest of ${countText(count)} levels`}, ${link}.</p>
-    `,
-    pictured: pictureOf(page, image, array),
+    picture: pictureBox(muted(html`${which}, ${link}.`)),
+    pictured: pictureOf(image, attributes, url, array),
   };
 }
 
@@ -149,8 +167,9 @@ function countOf({ metadata: { shape } }: InspectedArray): number {
 
 /** Describes the picture of a level for the script of the page. */
 function pictureOf(
-  { attributes, url }: PageOfGroup,
   { axes, levels }: ReadImage,
+  attributes: Members,
+  url: UrlOf,
   array: InspectedArray,
 ): PicturedLevel {
   const { metadata: { shape, dimension_names, data_type } } = array;
@@ -201,33 +220,21 @@ function pictureOf(
 }
 
 /** Describes the levels of an image in a table. */
-function describeImage(
-  page: PageOfGroup,
-  image: ReadImage,
-): Html {
+function describeImage(image: ReadImage, url: UrlOf): Html {
   const { name, conventions, axes, levels, method, projection, more } = image;
   const dimensions = axes.map(({ name, type, unit }) => {
     const kind = [type, unit].filter((text) => text !== undefined).join(", ");
     return kind === "" ? name : `${name} (${kind})`;
   });
-  const facts: [string, string | undefined][] = [
-    ["name", name],
-    ["attributes", conventions.join(", ")],
-    ["dimensions", dimensions.join(", ")],
-    ["resampling", method],
-    ["projection", projection],
-  ];
-  const rows = levels.map((each) => describeLevel(page, image, each));
+  const rows = levels.map((each) => describeLevel(image, url, each));
   return html`
-    <dl>${facts.map(([name, text]) =>
-      text && html`
-        <div>
-          <dt>${name}</dt>
-          <dd>${text}</dd>
-        </div>
-      `
-    )}</dl>
-    <div class="scroll">
+    ${fieldList([
+      ["name", name],
+      ["attributes", conventions.join(", ")],
+      ["dimensions", dimensions.join(", ")],
+      ["resampling", method],
+      ["projection", projection],
+    ])}<div class="scroll">
       <table class="levels">
         <thead>
           <tr>
@@ -238,17 +245,11 @@ function describeImage(
         <tbody>${rows}</tbody>
       </table>
     </div>
-    ${more > 0
-      ? html`<p class="muted">and ${unitsText(more, "more level")}</p>`
-      : ""}
+    ${more > 0 ? muted(`and ${unitsText(more, "more level")}`) : ""}
   `;
 }
 
-function describeLevel(
-  { url }: PageOfGroup,
-  image: Multiscale,
-  level: ReadLevel,
-): Html {
+function describeLevel(image: Multiscale, url: UrlOf, level: ReadLevel): Html {
   const { array } = level;
   if (typeof array === "string") {
     return html`
@@ -263,17 +264,16 @@ function describeLevel(
     ? ""
     : `/${array.path.slice(level.path!.length + 1)}`;
   const sizes = sizesOf(image, level.scale, array);
-  const chunks = innerChunkShape === undefined
-    ? `chunks of ${shapeText(chunkShape)}`
-    : `shards of ${shapeText(chunkShape)}, inner chunks of ${
-      shapeText(innerChunkShape)
-    }`;
+  const [chunks, inner = ""] = [chunkShape, innerChunkShape]
+    .map((shape) => shape && shapeText(shape));
+  const text = inner === ""
+    ? `chunks of ${chunks}`
+    : `shards of ${chunks}, inner chunks of ${inner}`;
   return html`
     <tr>
       <td><a href="${url(array.path)}">${level.name}${variable}</a></td>
-      <td>${shapeText(shape)}
-        <small>${nameOf(data_type)} in ${chunks}</small>
-        ${sizes && html`<small>pixels of ${sizes}</small>`}</td>
+      <td>${shapeText(shape)} <small>${nameOf(data_type)} in ${text}</small>
+    ${sizes && html`<small>pixels of ${sizes}</small>`}</td>
     </tr>
   `;
 }
