@@ -1,4 +1,9 @@
-import { missingArray, readDocument } from "../arrays/mod.ts";
+import {
+  missingArray,
+  parseArray,
+  type ParsedArray,
+  readDocument,
+} from "../arrays/mod.ts";
 import { inDocument, MetadataError } from "../errors/mod.ts";
 import {
   assertNodeDocument,
@@ -31,6 +36,8 @@ export interface Node {
   /** The document as it is stored or, for a node of Zarr v2, as it was composed. */
   readonly bytes: Uint8Array;
   readonly document: unknown;
+  /** The array that the document describes; `undefined` for a group. */
+  readonly array: ParsedArray | undefined;
   /** The keys of the documents of Zarr v2 that the document was composed of; none for a node of Zarr v3. */
   readonly v2Documents: readonly StoreKey[];
 }
@@ -38,8 +45,8 @@ export interface Node {
 /** Settings for invalid, unreadable and chosen nodes. */
 interface ReadNodesSettings {
   /**
-   * Called with the path of each node whose document is neither that of an array nor that
-   * of a group. The node is left out. By default, such a document is an error.
+   * Called with the path of each node whose document is neither that of an array that opens nor
+   * that of a group. The node is left out. By default, such a document is an error.
    */
   readonly onInvalid?: (path: string, error: MetadataError) => void;
   /**
@@ -112,7 +119,7 @@ export async function readNodes(
     throw await missingArray(place.store, place.root, options);
   }
   const isInvalid = root === "invalid";
-  if (!isInvalid && isArrayDocument(root.document)) {
+  if (!isInvalid && root.array) {
     await choose?.([]);
     return [root];
   }
@@ -170,12 +177,12 @@ async function readNode(
   if (read === undefined) return undefined;
   const { bytes, keys } = read;
   const store = describeStore(place.store);
-  const document = inDocument(key, store, () => {
-    const parsed = parseZarrJson(bytes);
-    assertNodeDocument(parsed);
-    return parsed;
+  return inDocument(keys[0] ?? key, store, () => {
+    const document = parseZarrJson(bytes);
+    assertNodeDocument(document);
+    const array = isArrayDocument(document) ? parseArray(document) : undefined;
+    return { path, bytes, document, array, v2Documents: keys };
   });
-  return { path, bytes, document, v2Documents: keys };
 }
 
 /**
@@ -281,7 +288,7 @@ async function namedBelow(
         const node = await read(path, signal);
         if (node === undefined) return;
         found.add(path);
-        if (node !== "invalid" && !isArrayDocument(node.document)) {
+        if (node !== "invalid" && !node.array) {
           groups.push(node);
         }
       }, signal);

@@ -2,16 +2,11 @@ import {
   ArrayChunks,
   ChunkList,
   countOfGrid,
-  parsedArrayOf,
+  type ParsedArray,
 } from "../arrays/mod.ts";
 import { CHECKSUM_SIZE } from "../checksum/mod.ts";
-import { DamageError, inDocument, MetadataError } from "../errors/mod.ts";
-import {
-  type ArrayMetadata,
-  ceilDivide,
-  isArrayDocument,
-  isMembers,
-} from "../metadata/mod.ts";
+import { DamageError, MetadataError } from "../errors/mod.ts";
+import { type ArrayMetadata, ceilDivide, isMembers } from "../metadata/mod.ts";
 import { runConcurrently } from "../runtime/mod.ts";
 import {
   assertExtents,
@@ -20,12 +15,7 @@ import {
   shardIndexSize,
 } from "../shards/mod.ts";
 import type { Part } from "../splitter/mod.ts";
-import {
-  describeStore,
-  type Store,
-  type StoreKey,
-  type StoreOptions,
-} from "../stores/mod.ts";
+import type { Store, StoreKey, StoreOptions } from "../stores/mod.ts";
 import {
   type ChunkLevel,
   chunkLevel,
@@ -40,9 +30,7 @@ import {
 } from "./convert/unfinished_marker.ts";
 import {
   ArrayKeys,
-  documentKey,
   listHierarchy,
-  type Node,
   nodeChooser,
   pathIn,
   type Place,
@@ -310,24 +298,17 @@ async function inspectNodes(
 ): Promise<Inspection["nodes"]> {
   const { store } = place;
   const { count = true } = options;
-  const invalid = new Map<string, string>();
-  const onInvalid = (path: string, error: MetadataError) => {
-    if (path === "") throw error;
-    invalid.set(path, error.message);
-  };
+  const nodes: Inspection["nodes"][number][] = [];
   const found = await readNodes(place, options, {
-    onInvalid,
+    onInvalid(path, error) {
+      if (path === "") throw error;
+      nodes.push({ kind: "invalid", path, message: error.message });
+    },
     choose: nodeChooser(options, () => {}),
   });
   const arrays = new Map<string, OpenArray>();
-  for (const node of found) {
-    if (!isArrayDocument(node.document)) continue;
-    try {
-      arrays.set(node.path, open(place, node));
-    } catch (error) {
-      if (!(error instanceof MetadataError)) throw error;
-      onInvalid(node.path, error);
-    }
+  for (const { path, array } of found) {
+    if (array) arrays.set(path, open(place, path, array));
   }
   const isCounted = count && typeof store.list === "function";
   if (isCounted) {
@@ -339,10 +320,9 @@ async function inspectNodes(
       file() {},
     }, options);
   }
-  const nodes: Inspection["nodes"][number][] = [];
   for (const { path, document, v2Documents } of found) {
     const zarrFormat = v2Documents.length > 0 ? 2 : 3;
-    const [array, message] = [arrays.get(path), invalid.get(path)];
+    const array = arrays.get(path);
     if (array !== undefined) {
       const node = { kind: "array", path, zarrFormat } as const;
       const described = await describeArray(
@@ -353,7 +333,7 @@ async function inspectNodes(
         options,
       );
       nodes.push(described);
-    } else if (message === undefined) {
+    } else {
       // Attributes may be null, which counts as none.
       const { attributes } = document as { attributes?: unknown };
       nodes.push({
@@ -363,9 +343,6 @@ async function inspectNodes(
         attributes: isMembers(attributes) ? attributes : {},
       });
     }
-  }
-  for (const [path, message] of invalid) {
-    nodes.push({ kind: "invalid", path, message });
   }
   return nodes.sort((a, b) => a.path < b.path ? -1 : 1);
 }
@@ -378,18 +355,13 @@ interface OpenArray {
   readonly stored: ChunkList;
 }
 
-function open(place: Place, { path, document }: Node): OpenArray {
-  const key = documentKey(place, path);
-  return inDocument(key, describeStore(place.store), () => {
-    const chunks = new ArrayChunks(place.store, pathIn(place, path), document);
-    const array = parsedArrayOf(chunks);
-    return {
-      chunks,
-      keys: new ArrayKeys(array, rootIn(place, path)),
-      level: chunkLevel(array.chunk, ""),
-      stored: new ChunkList(chunks.gridShape.length),
-    };
-  });
+function open(place: Place, path: string, array: ParsedArray): OpenArray {
+  return {
+    chunks: new ArrayChunks(place.store, pathIn(place, path), array),
+    keys: new ArrayKeys(array, rootIn(place, path)),
+    level: chunkLevel(array.chunk, ""),
+    stored: new ChunkList(array.gridShape.length),
+  };
 }
 
 async function describeArray(

@@ -255,7 +255,7 @@ async function planMigration(
       : undefined;
     const composed = found?.bytes ?? bytes;
     inDocument(
-      isNew ? v2Documents[0]! : documentKey(place, path),
+      v2Documents[0] ?? documentKey(place, path),
       describeStore(store),
       () => assertOpens(composed),
     );

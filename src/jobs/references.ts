@@ -3,7 +3,6 @@ import {
   type ChunkLevel,
   chunksOfGrid,
   type ParsedArray,
-  parsedArrayOf,
 } from "../arrays/mod.ts";
 import { checkFileRecord, isAdopted } from "../adopt/mod.ts";
 import { CHECKSUM_SIZE } from "../checksum/mod.ts";
@@ -17,12 +16,7 @@ import {
   SIGNAL,
   TEXT,
 } from "../errors/mod.ts";
-import {
-  formatZarrJson,
-  isArrayDocument,
-  isWhole,
-  type Members,
-} from "../metadata/mod.ts";
+import { formatZarrJson, isWhole, type Members } from "../metadata/mod.ts";
 import { encodeBase64 } from "../runtime/mod.ts";
 import { type ChunkBytes, innerChunksOf, readIndex } from "../shards/mod.ts";
 import {
@@ -185,14 +179,13 @@ type ChunkReference = readonly [coordinates: readonly number[], Reference];
 
 function openNode(
   place: Place,
-  { path, document }: Node,
+  { path, document, array }: Node,
   options: ReferencesOptions,
 ): ReferredArray | undefined {
-  if (!isArrayDocument(document)) return undefined;
-  return inDocument(
+  return array && inDocument(
     documentKey(place, path),
     describeStore(place.store),
-    () => new ReferredArray(place, path, document, options),
+    () => new ReferredArray(place, path, document as Members, array, options),
   );
 }
 
@@ -217,13 +210,14 @@ class ReferredArray {
     place: Place,
     path: string,
     document: Members,
+    array: ParsedArray,
     options: ReferencesOptions,
   ) {
     this.#place = place;
     this.#options = options;
-    this.#chunks = new ArrayChunks(place.store, pathIn(place, path), document);
-    this.#array = parsedArrayOf(this.#chunks);
-    const { levels, innermost } = this.#array;
+    this.#chunks = new ArrayChunks(place.store, pathIn(place, path), array);
+    this.#array = array;
+    const { levels, innermost } = array;
     let shape = innermost.shape;
     for (const { shard, path } of levels.toReversed()) {
       if (shard === undefined) continue;

@@ -1,19 +1,13 @@
-import { parseArray } from "../arrays/mod.ts";
 import type { CodecRegistry } from "../codecs/mod.ts";
 import {
   BOOLEAN,
   checkOptions,
   FUNCTION,
-  MetadataError,
   objectRule,
   type OptionRules,
   SIGNAL,
 } from "../errors/mod.ts";
-import {
-  changeZarrJson,
-  isArrayDocument,
-  parseExactZarrJson,
-} from "../metadata/mod.ts";
+import { changeZarrJson, parseExactZarrJson } from "../metadata/mod.ts";
 import {
   assertWritable,
   type Recovery,
@@ -242,24 +236,14 @@ async function finishWrites(
   if (!canRecover(place.store)) return NOTHING;
   const options = { dryRun, ...signal && { signal } };
   try {
-    return await recoverPlace(place, arrayKeysOf(place, nodes), options);
+    const arrays = nodes.flatMap(({ path, array }) =>
+      array ? [new ArrayKeys(array, rootIn(place, path))] : []
+    );
+    return await recoverPlace(place, arrays, options);
   } catch (error) {
     if (!journalProblems(error)) throw error;
     return NOTHING;
   }
-}
-
-/** The keys of the arrays whose metadata is valid. */
-function arrayKeysOf(place: Place, nodes: readonly Node[]): ArrayKeys[] {
-  return nodes.flatMap(({ path, document }) => {
-    if (!isArrayDocument(document)) return [];
-    try {
-      return [new ArrayKeys(parseArray(document), rootIn(place, path))];
-    } catch (error) {
-      if (error instanceof MetadataError) return [];
-      throw error;
-    }
-  });
 }
 
 /** Puts the documents of nodes into the consolidated metadata of their groups. */

@@ -1,20 +1,14 @@
-import { ArrayChunks, parseArray, type ParsedArray } from "../../arrays/mod.ts";
+import { ArrayChunks, type ParsedArray } from "../../arrays/mod.ts";
 import {
   appendChecksum,
   CHECKSUM_SIZE,
   verifyChecksum,
 } from "../../checksum/mod.ts";
-import {
-  DamageError,
-  describe,
-  inDocument,
-  MetadataError,
-} from "../../errors/mod.ts";
+import { DamageError, describe, MetadataError } from "../../errors/mod.ts";
 import {
   type ArrayMetadata,
   changeNodes,
   changeZarrJson,
-  isArrayDocument,
   type Members,
   parseExactZarrJson,
 } from "../../metadata/mod.ts";
@@ -104,10 +98,11 @@ export async function planConversion(
   target: Place,
   options: PlanOptions,
 ): Promise<ConvertPlan> {
-  const { nodes, parsed, ...read } = await readUsable(source, target, options);
+  const { nodes, ...read } = await readUsable(source, target, options);
   const arrays: PlannedArray[] = [];
   const misfits: Misfit[] = [];
-  for (const [path, array] of parsed) {
+  for (const { path, array } of nodes) {
+    if (array === undefined) continue;
     try {
       arrays.push(await planArray(source, target, path, array, options));
     } catch (error) {
@@ -279,37 +274,16 @@ async function readUsable(
   source: Place,
   target: Place,
   options: PlanOptions,
-): Promise<
-  & Pick<ConvertPlan, "nodes" | "leftOut" | "selected">
-  & { parsed: ReadonlyMap<string, ParsedArray> }
-> {
-  const parsed = new Map<string, ParsedArray>();
+): Promise<Pick<ConvertPlan, "nodes" | "leftOut" | "selected">> {
   const invalid: { path: string; error: MetadataError }[] = [];
-  const leaveOut = (path: string, error: MetadataError): false => {
-    if (path === "") throw error;
-    invalid.push({ path, error });
-    return false;
-  };
   let selected = ALL_NODES;
-  const found = await readNodes(source, options, {
-    onInvalid: leaveOut,
+  const nodes = await readNodes(source, options, {
+    onInvalid(path, error) {
+      if (path === "") throw error;
+      invalid.push({ path, error });
+    },
     withoutV2: source === target,
     choose: nodeChooser(options, (chosen) => selected = chosen),
-  });
-  const nodes = found.filter(({ path, document }) => {
-    if (!isArrayDocument(document)) return true;
-    try {
-      const array = inDocument(
-        documentKey(source, path),
-        describeStore(source.store),
-        () => parseArray(document),
-      );
-      parsed.set(path, array);
-      return true;
-    } catch (error) {
-      if (!(error instanceof MetadataError)) throw error;
-      return leaveOut(path, error);
-    }
   });
   const [first, ...others] = invalid;
   if (first !== undefined && !options.keepGoing) {
@@ -330,7 +304,7 @@ async function readUsable(
     path,
     message,
   }));
-  return { nodes, parsed, leftOut, selected };
+  return { nodes, leftOut, selected };
 }
 
 /**

@@ -2,17 +2,11 @@ import {
   ArrayChunks,
   isInShare,
   type ParsedArray,
-  parsedArrayOf,
   type Share,
 } from "../../arrays/mod.ts";
 import { ZipStore } from "../../zip/mod.ts";
 import { isAdopted } from "../../adopt/mod.ts";
-import { MetadataError } from "../../errors/mod.ts";
-import {
-  coreDataType,
-  hasNonFinite,
-  isArrayDocument,
-} from "../../metadata/mod.ts";
+import { coreDataType, hasNonFinite } from "../../metadata/mod.ts";
 import { runConcurrently } from "../../runtime/mod.ts";
 import {
   backendOf,
@@ -262,17 +256,12 @@ async function verifyNodes(
     const key = documentKey(place, path);
     invalid.push({ rule, key, message: messageOf(error) });
   };
-  const addInvalid = add("metadata-invalid");
   let selected = ALL_NODES;
-  const nodes = await readNodes(
-    place,
-    options,
-    {
-      onInvalid: addInvalid,
-      onUnreadable: options.keepGoing ? add("unreadable") : undefined,
-      choose: nodeChooser(options, (chosen) => selected = chosen),
-    },
-  );
+  const nodes = await readNodes(place, options, {
+    onInvalid: add("metadata-invalid"),
+    onUnreadable: options.keepGoing ? add("unreadable") : undefined,
+    choose: nodeChooser(options, (chosen) => selected = chosen),
+  });
   for (const { path, bytes, v2Documents } of nodes) {
     if (!hasNonFinite(bytes) || v2Documents.length > 0) continue;
     const message =
@@ -281,7 +270,7 @@ async function verifyNodes(
       finding("metadata-not-json", documentKey(place, path), message),
     );
   }
-  const arrays = openArrays(place, nodes, addInvalid);
+  const arrays = nodes.flatMap((node) => openArray(place, node) ?? []);
   const broken: BrokenDocuments = new Map();
   for (const { key } of invalid) {
     broken.set(key, await brokenKey(place, key, options));
@@ -397,43 +386,25 @@ function* itemsOf(
   }
 }
 
-/** Opens the arrays whose metadata is valid. */
-function openArrays(
+/** Opens the array of a node; `undefined` for a group. */
+function openArray(
   place: Place,
-  nodes: readonly Node[],
-  onInvalid: (path: string, error: MetadataError) => void,
-): OpenedArray[] {
+  { path, array, v2Documents }: Node,
+): OpenedArray | undefined {
+  if (array === undefined) return undefined;
   const { store } = place;
-  return nodes.flatMap(({ path, document, v2Documents }) => {
-    if (!isArrayDocument(document)) return [];
-    try {
-      const chunks = new ArrayChunks(store, pathIn(place, path), document);
-      const array = parsedArrayOf(chunks);
-      const { gridShape } = array;
-      const level = levelOf(array);
-      const keys = new ArrayKeys(array, rootIn(place, path));
-      return [{
-        path,
-        document: v2Documents[0] ?? documentKey(place, path),
-        store,
-        chunks,
-        gridShape,
-        level,
-        keys,
-        isAdopted: level.shards?.checksumsSize === 0 &&
-          isAdopted(array.parts, level.shards.layout),
-        stored: new StoredChunks(
-          path,
-          gridShape,
-          typeof store.list === "function",
-        ),
-      }];
-    } catch (error) {
-      if (!(error instanceof MetadataError)) throw error;
-      onInvalid(path, error);
-      return [];
-    }
-  });
+  const { gridShape, parts } = array;
+  const level = levelOf(array);
+  const canList = typeof store.list === "function";
+  return {
+    ...{ path, store, gridShape, level },
+    document: v2Documents[0] ?? documentKey(place, path),
+    chunks: new ArrayChunks(store, pathIn(place, path), array),
+    keys: new ArrayKeys(array, rootIn(place, path)),
+    isAdopted: level.shards?.checksumsSize === 0 &&
+      isAdopted(parts, level.shards.layout),
+    stored: new StoredChunks(path, gridShape, canList),
+  };
 }
 
 /**
