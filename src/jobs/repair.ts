@@ -1,22 +1,16 @@
-import type { CodecRegistry } from "../codecs/mod.ts";
 import {
   BOOLEAN,
   checkOptions,
   FUNCTION,
-  objectRule,
   type OptionRules,
-  SIGNAL,
 } from "../errors/mod.ts";
 import { changeZarrJson, parseExactZarrJson } from "../metadata/mod.ts";
 import {
   assertWritable,
   type Recovery,
   type Store,
-  type StoreOptions,
   write,
 } from "../stores/mod.ts";
-import { type ThreadPool, THREADS } from "../threads/mod.ts";
-import { CONCURRENCY } from "./convert/convert_options.ts";
 import {
   ArrayKeys,
   documentKey,
@@ -27,7 +21,13 @@ import {
   rootIn,
 } from "../hierarchy/mod.ts";
 import { staleGroups } from "./verify/consolidated_metadata.ts";
-import { type Finding, MOST_FINDINGS, type Rule } from "./verify/findings.ts";
+import {
+  type Finding,
+  MOST_FINDINGS,
+  type Rule,
+  VERIFY_OPTIONS,
+  type VerifyOptions,
+} from "./verify/findings.ts";
 import {
   canRecover,
   journalProblems,
@@ -95,7 +95,7 @@ export async function repair(
   const unrepaired: Unrepaired[] = [];
   let isSound: boolean | null = true;
   const leave = (finding: Finding) => {
-    const left = { finding, reason: REASONS[finding.rule] };
+    const left = { finding, reason: reasonOf(finding.rule) };
     if (finding.severity === "error") isSound = false;
     else if (finding.rule === "chunk-undecoded") isSound &&= null;
     if (unrepaired.length < MOST_FINDINGS) unrepaired.push(left);
@@ -142,29 +142,17 @@ export async function repair(
  * };
  * ```
  */
-export interface RepairOptions extends StoreOptions {
+export interface RepairOptions extends
+  Pick<
+    VerifyOptions,
+    "deep" | "codecs" | "concurrency" | "threads" | "onProgress" | "signal"
+  > {
   /** Whether nothing is changed: the result then says what would be repaired. */
   readonly dryRun?: boolean | undefined;
-  /** Whether all chunks and inner chunks are decoded, as by `verify`. */
-  readonly deep?: boolean | undefined;
-  /** Further codecs for `deep`, as those of `verify`. */
-  readonly codecs?: Pick<CodecRegistry, "get"> | undefined;
-  /** The number of chunks that are verified at once, from 1. Default: 4. */
-  readonly concurrency?: number | undefined;
-  /** The threads that decode chunks for `deep`, as those of `verify`. */
-  readonly threads?: ThreadPool | number | undefined;
   /** Called with each finding that is repaired. */
   readonly onRepaired?: ((finding: Finding) => void) | undefined;
   /** Called with each finding that is not repaired. */
   readonly onUnrepaired?: ((unrepaired: Unrepaired) => void) | undefined;
-  /**
-   * Called after each chunk.
-   *
-   * @param progress The number of chunks that are verified or absent, and of all chunks.
-   */
-  readonly onProgress?:
-    | ((progress: { readonly done: number; readonly total: number }) => void)
-    | undefined;
 }
 
 /**
@@ -209,16 +197,13 @@ export interface Unrepaired {
   readonly reason: string;
 }
 
+const { deep, codecs, concurrency, threads, onProgress, signal } =
+  VERIFY_OPTIONS;
 const OPTIONS: OptionRules<RepairOptions> = {
+  ...{ deep, codecs, concurrency, threads, onProgress, signal },
   dryRun: BOOLEAN,
-  deep: BOOLEAN,
-  codecs: objectRule("a registry of codecs"),
-  concurrency: CONCURRENCY,
-  threads: THREADS,
   onRepaired: FUNCTION,
   onUnrepaired: FUNCTION,
-  onProgress: FUNCTION,
-  signal: SIGNAL,
 };
 
 const NOTHING: Recovery = {
@@ -272,15 +257,13 @@ async function* repairConsolidated(
   }
 }
 
-const FROM_COPY =
-  "its right bytes are stored nowhere else; restore the chunk from a copy of the array, or write it again";
-const PART =
-  "its right bytes are stored nowhere else; restore the chunk from a copy of the array, write it again, or adopt its file again";
-const ARCHIVE = "zip archives are only read; pack the files anew";
 const LEFTOVER = "it may still be wanted; remove it if it is not";
 
-/** For each rule: why a finding is not repaired, and what to do. */
-const REASONS: Readonly<Record<Rule, string>> = {
+/**
+ * For each rule: why a finding is not repaired, and what to do. Rules that are not listed are
+ * about the bytes of chunks.
+ */
+const REASONS: Partial<Record<Rule, string>> = {
   "metadata-invalid":
     "its right contents are not known; restore the document from a copy",
   "unreadable": "the store failed to read it; try again",
@@ -294,20 +277,10 @@ const REASONS: Readonly<Record<Rule, string>> = {
     'only the conversion knows what is missing; run it again, with the option "resume" unless it is one in place',
   "journal-unreadable":
     "only its writer knows what it was to change; remove it once you have looked at the chunk, and write the chunk again",
-  "part-missing": PART,
-  "part-size": PART,
   "chunk-unfinished":
     "a program is writing the chunk; repair it again when nobody writes",
-  "chunk-size": FROM_COPY,
-  "chunk-checksum": FROM_COPY,
-  "chunk-decoding": FROM_COPY,
   "chunk-undecoded":
     "nobody looked at them; verify them by a program that knows the codec",
-  "index-checksum": FROM_COPY,
-  "index-extents": FROM_COPY,
-  "shard-file": FROM_COPY,
-  "inner-chunk-checksum": FROM_COPY,
-  "inner-chunk-decoding": FROM_COPY,
   "adopted-file-changed": "only you know whether the file is right",
   "adopted-file-record":
     'the file may have been replaced; adopt the files again with the option "overwrite"',
@@ -318,8 +291,12 @@ const REASONS: Readonly<Record<Rule, string>> = {
   "chunk-outside-grid": LEFTOVER,
   "stray-object": LEFTOVER,
   "unknown-file": LEFTOVER,
-  "archive-entry": ARCHIVE,
-  "archive-layout": ARCHIVE,
-  "archive-leftovers": ARCHIVE,
-  "archive-deflated": ARCHIVE,
 };
+
+function reasonOf(rule: Rule): string {
+  if (rule.startsWith("archive-")) {
+    return "zip archives are only read; pack the files anew";
+  }
+  return REASONS[rule] ??
+    "its right bytes are stored nowhere else; restore the chunk from a copy of the array, write it again, or adopt its file again";
+}

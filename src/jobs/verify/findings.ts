@@ -118,35 +118,16 @@ export interface Finding {
   readonly coordinates?: readonly number[];
 }
 
-/** The severity of each kind of finding. */
-const SEVERITIES: Readonly<Record<Rule, Finding["severity"]>> = {
-  "metadata-invalid": "error",
-  "unreadable": "error",
+/** The kinds of findings about leftovers and about what other programs may not read; all others are errors. */
+const SEVERITIES: Partial<Record<Rule, Finding["severity"]>> = {
   "metadata-not-json": "warning",
   "v2-metadata": "warning",
   "consolidated-metadata-differs": "warning",
-  "conversion-unfinished": "error",
-  "journal-unreadable": "error",
-  "part-missing": "error",
-  "part-size": "error",
-  "chunk-unfinished": "error",
-  "chunk-size": "error",
-  "chunk-checksum": "error",
-  "chunk-decoding": "error",
   "chunk-undecoded": "warning",
-  "index-checksum": "error",
-  "index-extents": "error",
-  "shard-file": "error",
-  "inner-chunk-checksum": "error",
-  "inner-chunk-decoding": "error",
-  "adopted-file-changed": "error",
   "adopted-file-record": "warning",
-  "values-unexplained": "error",
-  "chunk-misplaced": "error",
   "chunk-outside-grid": "warning",
   "stray-object": "warning",
   "unknown-file": "note",
-  "archive-entry": "error",
   "archive-layout": "warning",
   "archive-leftovers": "note",
   "archive-deflated": "note",
@@ -161,7 +142,7 @@ export function finding(
 ): Finding {
   return {
     rule,
-    severity: SEVERITIES[rule],
+    severity: SEVERITIES[rule] ?? "error",
     key: key as StoreKey,
     message: message.includes(key) ? message : `${describe(key)}: ${message}`,
     ...coordinates && { coordinates },
@@ -226,7 +207,8 @@ export interface VerifyOptions extends StoreOptions {
     | undefined;
 }
 
-const OPTIONS: OptionRules<VerifyOptions> = {
+/** The rules of the options of {@linkcode verify}. */
+export const VERIFY_OPTIONS: OptionRules<VerifyOptions> = {
   deep: BOOLEAN,
   codecs: objectRule("a registry of codecs"),
   concurrency: CONCURRENCY,
@@ -242,7 +224,7 @@ const OPTIONS: OptionRules<VerifyOptions> = {
 
 /** Throws if an option is unknown or out of range. */
 export function assertVerifyOptions(options: VerifyOptions): void {
-  checkOptions(options, OPTIONS, "verify");
+  checkOptions(options, VERIFY_OPTIONS, "verify");
   assertShare(options.share);
 }
 
