@@ -200,8 +200,8 @@ export interface Unrepaired {
 const { deep, codecs, concurrency, threads, onProgress, signal } =
   VERIFY_OPTIONS;
 const OPTIONS: OptionRules<RepairOptions> = {
-  ...{ deep, codecs, concurrency, threads, onProgress, signal },
   dryRun: BOOLEAN,
+  ...{ deep, codecs, concurrency, threads, onProgress, signal },
   onRepaired: FUNCTION,
   onUnrepaired: FUNCTION,
 };

@@ -4,8 +4,10 @@ import {
   chunksOfGrid,
   countOfGrid,
   hash,
+  type SetChunkOptions,
   type Share,
 } from "../arrays/mod.ts";
+import { isDamage } from "../errors/mod.ts";
 import type { ShardContainer } from "../shards/mod.ts";
 import type { Part } from "../splitter/mod.ts";
 import {
@@ -78,8 +80,23 @@ export interface CopySettings {
   readonly skipsStored: boolean;
   /** Whether the target may have earlier values, which are removed if the source has none. */
   readonly replaces: boolean;
-  /** Whether nobody can have opened the target to change its chunks, so that these need no locks. */
-  readonly isExclusive: boolean;
+  /**
+   * How chunks are set: without locks, and in place of any value, while nobody can have opened the
+   * target.
+   */
+  readonly set: SetChunkOptions;
+}
+
+/** The length of a value of a target; `NaN` for a damaged one, which is neither absent nor right. */
+export async function sizeOrDamage(
+  size: Promise<number | undefined>,
+): Promise<number | undefined> {
+  try {
+    return await size;
+  } catch (error) {
+    if (isDamage(error)) return NaN;
+    throw error;
+  }
 }
 
 /**

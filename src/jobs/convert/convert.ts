@@ -193,7 +193,9 @@ async function copyAll(
   const settings: CopySettings = {
     skipsStored: !marker?.earlier && (resume || share !== undefined),
     replaces: marker?.earlier !== undefined || resume || share !== undefined,
-    isExclusive: marker !== undefined,
+    set: marker
+      ? { exclusive: true, otherBytes: "replace" }
+      : { exclusive: false, otherBytes: "refuse" },
   };
   let checkedAt = performance.now();
   const before = async (signal: AbortSignal) => {

@@ -2,14 +2,11 @@ import {
   type ArrayChunks,
   isInShare,
   parsedArrayOf,
+  type SetChunkOptions,
   type Share,
 } from "../../arrays/mod.ts";
 import { partsBackend } from "../../concat_parts/mod.ts";
-import {
-  DamageError,
-  describe,
-  UnfinishedWriteError,
-} from "../../errors/mod.ts";
+import { describe } from "../../errors/mod.ts";
 import { type Part, storingOrder } from "../../splitter/mod.ts";
 import {
   backendOf,
@@ -29,7 +26,11 @@ import {
   ChunkCheck,
   type ChunkChecks,
 } from "../chunk_checks.ts";
-import type { Copied, CopySettings } from "../stored_chunks.ts";
+import {
+  type Copied,
+  type CopySettings,
+  sizeOrDamage,
+} from "../stored_chunks.ts";
 import type { ConvertPlan } from "./convert_plan.ts";
 import { type ListedSource, withoutNodes } from "./source_files.ts";
 
@@ -80,17 +81,17 @@ export function* valuesOf(
   plan: ConvertPlan,
   listed: ListedSource,
   share: Share | undefined,
-  { isExclusive }: CopySettings,
+  { set }: CopySettings,
 ): Generator<CopiedValue> {
   const { source, target } = plan;
   for (const array of copiedArrays(plan)) {
     const { contain, stored } = array;
     const checks = checksOf(parsedArrayOf(array.source));
     for (const coordinates of stored.of(share)) {
-      const from = chunkIn(source.store, array.source, coordinates, false);
+      const from = chunkIn(source.store, array.source, coordinates, {});
       yield {
         from,
-        to: chunkIn(target.store, array.target, coordinates, isExclusive),
+        to: chunkIn(target.store, array.target, coordinates, set),
         checks,
         change: contain && ((bytes) => contain(bytes, coordinates, from.key)),
         isListed: stored.isListed,
@@ -123,7 +124,7 @@ function chunkIn(
   store: Store,
   chunks: ArrayChunks,
   coordinates: readonly number[],
-  exclusive: boolean,
+  settings: SetChunkOptions,
 ): StoredValue {
   return {
     store,
@@ -133,12 +134,7 @@ function chunkIn(
     get: (options) => chunks.get(coordinates, options),
     stream: (options) => chunks.stream(coordinates, options),
     set: (value, options) =>
-      chunks.set(coordinates, value, {
-        ...options,
-        exclusive,
-        // A value of the target belongs to the conversion, or may be replaced.
-        otherBytes: exclusive ? "replace" : "refuse",
-      }),
+      chunks.set(coordinates, value, { ...settings, ...options }),
     delete: (options) => chunks.delete(coordinates, options),
   };
 }
@@ -171,7 +167,7 @@ export async function copyValue(
   options: Required<StoreOptions>,
 ): Promise<Copied> {
   const isStored = async (size: number) =>
-    skipsStored && await storedSize(to, options) === size;
+    skipsStored && await sizeOrDamage(to.size(options)) === size;
   const isWhole = change !== undefined ||
     typeof from.store.size !== "function";
   let bytes = isWhole ? await from.get(options) : undefined;
@@ -205,25 +201,10 @@ export async function copyValue(
     );
   }
   // The source may have had the chunk when an earlier run copied it.
-  if (replaces && await storedSize(to, options) !== undefined) {
-    await to.delete(options);
-  }
+  const isReplaced = replaces &&
+    await sizeOrDamage(to.size(options)) !== undefined;
+  if (isReplaced) await to.delete(options);
   return { outcome: "absent", bytes: 0 };
-}
-
-/** The length of a value of the target; `NaN` for a damaged one, which is neither absent nor right. */
-async function storedSize(
-  value: StoredValue,
-  options: StoreOptions,
-): Promise<number | undefined> {
-  try {
-    return await value.size(options);
-  } catch (error) {
-    const isDamage = error instanceof DamageError ||
-      error instanceof UnfinishedWriteError;
-    if (isDamage) return NaN;
-    throw error;
-  }
 }
 
 function verifyBytes(bytes: Uint8Array, key: string, checks: ChunkChecks) {

@@ -167,7 +167,7 @@ export class RecodedArray {
     const { source, stored, target } = this.pair;
     const box = this.#boxOf(object, target.chunkShape);
     return stored.isAll ||
-      sectionsIn(box, source.chunkShape)
+      [...sectionsIn(box, source.chunkShape)]
         .some((sections) => stored.has(chunkOf(sections)));
   }
 

@@ -1,4 +1,4 @@
-import { parsedArrayOf, type Share } from "../../arrays/mod.ts";
+import { parsedArrayOf, type Share, unsizedPart } from "../../arrays/mod.ts";
 import {
   blockOf,
   changedError,
@@ -12,22 +12,52 @@ import {
   sectionsIn,
 } from "../../blocks/mod.ts";
 import { rootIn } from "../../hierarchy/mod.ts";
-import { MemoryLimit, runConcurrently } from "../../runtime/mod.ts";
-import { placeInShard } from "../../shards/mod.ts";
+import {
+  freeMemory,
+  mapConcurrently,
+  MemoryLimit,
+  runConcurrently,
+} from "../../runtime/mod.ts";
+import {
+  encodeShard,
+  placeInShard,
+  type ShardLayout,
+} from "../../shards/mod.ts";
 import { backendOf } from "../../stores/mod.ts";
 import { stridesInOrder, type Threads } from "../../threads/mod.ts";
+import {
+  type Copied,
+  type CopySettings,
+  sizeOrDamage,
+} from "../stored_chunks.ts";
 import type { Box } from "./plan_blocks.ts";
 import type { RecodedArray } from "./recode_array.ts";
 import { type ElementsWay, isThreaded } from "./recode_way.ts";
-import {
-  type MadeChunk,
-  type RecodeSink,
-  TargetChunks,
-} from "./target_chunks.ts";
+import { ShardStream } from "./shard_stream.ts";
 
 /** How many chunks each thread needs at the same time, so that it never waits for work. */
 const CHUNKS_PER_THREAD = 3;
 const LEAST_BLOCKS = 3;
+
+/** What happens to the chunks that are made. */
+export interface RecodeSink extends CopySettings {
+  /** The number of stored chunks that are written at the same time. */
+  readonly concurrency: number;
+  /** Called before chunks of the source are read. */
+  before(signal: AbortSignal): Promise<void>;
+  /** Called after each stored chunk of the target. */
+  done(copied: Copied): void;
+}
+
+/** A stored chunk of the target that is made. */
+interface MadeChunk {
+  readonly coordinates: readonly number[];
+  /** The inner chunks by their places in the index, or one chunk. */
+  readonly chunks: (Uint8Array | undefined)[];
+  stream: ShardStream | undefined;
+  /** The number of chunks that are still to be made. */
+  left: number;
+}
 
 /** A block that is recoded, with the stored chunks of the target that it is a part of. */
 interface Block {
@@ -36,7 +66,7 @@ interface Block {
   readonly made: ReadonlyMap<string, MadeChunk>;
 }
 
-/** A chunk of the target that is made. */
+/** A chunk of the target, or an inner chunk of a stored chunk. */
 interface Target {
   readonly sections: readonly Section[];
   readonly made: MadeChunk;
@@ -52,59 +82,66 @@ export async function recodeArray(
   threads: Threads | undefined,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const { plan, shapes, memory } = array;
-  const chunks = plan.blockShape.reduce(
-    (count, length, i) => count * (length / shapes.chunkShape[i]!),
-    1,
-  );
-  const wanted = Math.max(
-    LEAST_BLOCKS,
-    Math.ceil(CHUNKS_PER_THREAD * (threads?.count ?? 0) / chunks),
-  );
-  const most = Math.floor(memory / 2 / Math.max(1, plan.blockBytes));
-  const concurrency = Math.max(1, Math.min(wanted, most));
-  const target = new TargetChunks(array, threads, sink);
-  const run = new RecodeRun(array, target, sink, concurrency, threads);
+  const run = new RecodeRun(array, sink, threads);
   try {
     await runConcurrently(
       run.blocks(share, signal ?? new AbortController().signal),
-      concurrency,
+      run.concurrency,
       (block, signal) => run.recode(block, signal),
       signal,
     );
   } catch (error) {
-    await target.abort(error);
+    await run.abort(error);
     throw error;
   }
 }
 
 /** One run over the blocks of an array. */
 class RecodeRun {
-  readonly #array: RecodedArray;
-  readonly #target: TargetChunks;
-  readonly #sink: RecodeSink;
   /** The number of blocks that are recoded at the same time. */
-  readonly #concurrency: number;
+  readonly concurrency: number;
+  readonly #array: RecodedArray;
+  readonly #sink: RecodeSink;
   readonly #threads: Threads | undefined;
   readonly #source: ChunkSource;
+  /** The layout of the shards of the target; `undefined` without shards. */
+  readonly #layout: ShardLayout | undefined;
+  /** The length of the head parts of shards of the target. */
+  readonly #headSize: number;
+  /** Whether inner chunks are stored as soon as they are made, since the shards of one group take too much memory. */
+  readonly #isStreamed: boolean;
+  /** Shards that are being stored. */
+  readonly #streams = new Set<ShardStream>();
   readonly #storing: MemoryLimit;
   /** Memory of blocks, to be used again. */
   readonly #spare: ArrayBufferLike[] = [];
 
   constructor(
     array: RecodedArray,
-    target: TargetChunks,
     sink: RecodeSink,
-    concurrency: number,
     threads: Threads | undefined,
   ) {
+    const { pair, plan, shapes, memory } = array;
+    const chunks = plan.blockShape.reduce(
+      (count, length, i) => count * (length / shapes.chunkShape[i]!),
+      1,
+    );
+    const wanted = Math.max(
+      LEAST_BLOCKS,
+      Math.ceil(CHUNKS_PER_THREAD * (threads?.count ?? 0) / chunks),
+    );
+    const most = Math.floor(memory / 2 / Math.max(1, plan.blockBytes));
+    this.concurrency = Math.max(1, Math.min(wanted, most));
     this.#array = array;
-    this.#target = target;
     this.#sink = sink;
-    this.#concurrency = concurrency;
     this.#threads = threads;
     this.#source = sourceOf(array);
     this.#storing = new MemoryLimit(0, sink.concurrency);
+    const { chunk: { shard }, parts } = parsedArrayOf(pair.target);
+    this.#layout = shard?.layout;
+    this.#headSize = shard ? unsizedPart(parts)?.offset ?? 0 : 0;
+    this.#isStreamed = shard !== undefined && pair.containerOf === undefined &&
+      plan.groupBytes > memory / 4;
   }
 
   async *blocks(
@@ -118,7 +155,7 @@ class RecodeRun {
         sectionsIn(group, shapes.objectShape),
         (sections) => this.#at(sections),
       );
-      const made = await this.#target.begin(stored, signal);
+      const made = await this.#begin(stored, signal);
       if (made.size === 0) continue;
       for (const sections of sectionsIn(group, plan.blockShape)) {
         const box = sections.map(({ start, stop, step }) => ({
@@ -129,61 +166,73 @@ class RecodeRun {
     }
   }
 
-  /** Reads a block, makes the chunks of the target in it, and stores those that are complete. */
-  async recode(block: Block, signal: AbortSignal): Promise<void> {
-    const targets = this.#targetsIn(block);
-    if (targets.length === 0) return;
-    const { way } = this.#array;
-    if (way.kind === "elements" && !way.isSameShape) {
-      await this.#divide(block, targets, way, signal);
-    } else {
-      await this.#recodeEach(block, targets, signal);
-    }
+  /** Returns those of some stored chunks that are to be made, by their coordinates: not those that are there already. */
+  async #begin(
+    all: readonly (readonly number[])[],
+    signal: AbortSignal,
+  ): Promise<Map<string, MadeChunk>> {
+    const { skipsStored, concurrency, done } = this.#sink;
+    const made = new Map<string, MadeChunk>();
+    await mapConcurrently(all, concurrency, async (coordinates) => {
+      const size = skipsStored && await this.#storedSize(coordinates, signal);
+      if (size) done({ outcome: "skipped", bytes: 0 });
+      else made.set(String(coordinates), this.#chunkAt(coordinates));
+    }, signal);
+    return made;
   }
 
-  /** The chunks of the target in a block that are to be made. */
-  #targetsIn({ box, made }: Block): Target[] {
-    const { objectShape, chunkShape } = this.#array.shapes;
-    const { layout } = this.#target;
+  #chunkAt(coordinates: readonly number[]): MadeChunk {
+    const { objectShape, chunkShape, shape } = this.#array.shapes;
+    const left = coordinates.reduce((count, c, i) => {
+      const stored = objectShape[i]!;
+      const length = Math.min(stored, shape[i]! - c * stored);
+      return count * Math.ceil(length / chunkShape[i]!);
+    }, 1);
+    const { chunksPerShard = [] } = this.#isStreamed ? {} : this.#layout ?? {};
+    const count = chunksPerShard.reduce((product, n) => product * n, 1);
+    const chunks = new Array<Uint8Array | undefined>(count).fill(undefined);
+    return { coordinates, chunks, stream: undefined, left };
+  }
+
+  /** The length of a chunk of the target, which is whole if it is there, since stores write all of a value or nothing. */
+  #storedSize(
+    coordinates: readonly number[],
+    signal: AbortSignal,
+  ): Promise<number | undefined> {
+    const { target } = this.#array.pair;
+    return sizeOrDamage(target.size(coordinates, { signal }));
+  }
+
+  /** Reads a block, makes the chunks of the target in it, and stores those that are complete. */
+  async recode({ box, made }: Block, signal: AbortSignal): Promise<void> {
+    const { way, shapes: { objectShape, chunkShape } } = this.#array;
     const targets: Target[] = [];
-    for (const stored of sectionsIn(box, objectShape)) {
-      const chunk = made.get(String(this.#at(stored)));
+    for (const object of sectionsIn(box, objectShape)) {
+      const chunk = made.get(String(this.#at(object)));
       if (chunk === undefined) continue;
-      for (const sections of sectionsIn(stored, chunkShape)) {
-        const place = layout === undefined ? 0 : placeInShard(
-          this.#at(sections).map((c, i) => c % layout.chunksPerShard[i]!),
-          layout,
-        );
+      for (const sections of sectionsIn(object, chunkShape)) {
+        const place = this.#placeOf(sections);
         targets.push({ sections, made: chunk, place });
       }
     }
-    return targets;
+    if (targets.length === 0) return;
+    if (way.kind === "elements" && !way.isSameShape) {
+      await this.#divide(box, targets, way, signal);
+    } else await this.#recodeEach(box, targets, signal);
   }
 
-  /**
-   * Takes a chunk that was made, and stores the stored chunk that is complete by it.
-   *
-   * @param bytes `undefined` if the chunk is left out.
-   */
-  async #take(
-    { made, place }: Target,
-    bytes: Uint8Array | undefined,
-    signal: AbortSignal,
-  ): Promise<void> {
-    if (bytes !== undefined) await this.#target.add(made, place, bytes);
-    if (--made.left > 0) return;
-    const leave = await this.#storing.enter(1);
-    try {
-      signal.throwIfAborted();
-      await this.#target.finish(made, signal);
-    } finally {
-      leave();
-    }
+  /** The place of a chunk in the index of its shard; 0 without shards. */
+  #placeOf(sections: readonly Section[]): number {
+    const layout = this.#layout;
+    return layout === undefined ? 0 : placeInShard(
+      this.#at(sections).map((c, i) => c % layout.chunksPerShard[i]!),
+      layout,
+    );
   }
 
   /** Decodes a block, and divides its elements into other chunks. */
   async #divide(
-    { box }: Block,
+    box: Box,
     targets: readonly Target[],
     { fill, decoder, encoder }: ElementsWay,
     signal: AbortSignal,
@@ -218,12 +267,12 @@ class RecodeRun {
 
   /** Makes each chunk of one of the source: as it is encoded, or by other codecs. */
   async #recodeEach(
-    { box }: Block,
+    box: Box,
     targets: readonly Target[],
     signal: AbortSignal,
   ): Promise<void> {
     const { plan, way } = this.#array;
-    const byChunk = new Map(targets.map((target) => [
+    const left = new Map(targets.map((target) => [
       String(chunkOf(target.sections)),
       target,
     ]));
@@ -235,27 +284,46 @@ class RecodeRun {
       found: async (chunks, signal) => {
         const wanted = chunks.flatMap((chunk) => {
           const name = String(chunkOf(chunk.sections));
-          const target = byChunk.get(name);
-          byChunk.delete(name);
+          const target = left.get(name);
+          left.delete(name);
           return target === undefined ? [] : [{ ...chunk, target }];
         });
-        if (way.kind === "elements") {
-          const encoded = await this.#recodeTogether(wanted, way, signal);
-          for (const [i, { target }] of wanted.entries()) {
-            await this.#take(target, encoded[i], signal);
-          }
-          return;
-        }
-        for (const { target, sections, bytes } of wanted) {
-          signal.throwIfAborted();
-          const { what, key } = this.#source.nameOf(chunkOf(sections));
-          const encoded = await way.recode(bytes, what, key);
-          await this.#take(target, encoded, signal);
+        const encoded = way.kind === "elements"
+          ? await this.#recodeTogether(wanted, way, signal)
+          : await Promise.all(wanted.map(({ sections, bytes }) => {
+            const { what, key } = this.#source.nameOf(chunkOf(sections));
+            return way.recode(bytes, what, key);
+          }));
+        for (const [i, { target }] of wanted.entries()) {
+          await this.#take(target, encoded[i], signal);
         }
       },
     }, this.#readOptions(signal));
-    for (const target of byChunk.values()) {
+    for (const target of left.values()) {
       await this.#take(target, undefined, signal);
+    }
+  }
+
+  /**
+   * Takes a chunk that was made, and stores the stored chunk that is complete by it.
+   *
+   * @param bytes `undefined` if the chunk is left out.
+   */
+  async #take(
+    { made, place }: Target,
+    bytes: Uint8Array | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (bytes !== undefined && this.#isStreamed) {
+      await this.#streamOf(made).add(place, bytes);
+    } else if (bytes !== undefined) made.chunks[place] = bytes;
+    if (--made.left > 0) return;
+    const leave = await this.#storing.enter(1);
+    try {
+      signal.throwIfAborted();
+      this.#sink.done(await this.#store(made, signal));
+    } finally {
+      leave();
     }
   }
 
@@ -287,7 +355,7 @@ class RecodeRun {
     const { pair: { stored }, memory } = this.#array;
     return {
       ...{ threads: this.#threads, signal },
-      memory: memory / 4 / this.#concurrency,
+      memory: memory / 4 / this.concurrency,
       mayHave: (chunk: readonly number[]) =>
         stored.has(chunk.slice(0, stored.gridShape.length)),
     };
@@ -317,6 +385,64 @@ class RecodeRun {
       0,
       length,
     );
+  }
+
+  #streamOf(made: MadeChunk): ShardStream {
+    if (made.stream === undefined) {
+      const { target } = this.#array.pair;
+      made.stream = new ShardStream(
+        this.#layout!,
+        this.#headSize,
+        (stream) => target.set(made.coordinates, stream, this.#sink.set),
+      );
+      this.#streams.add(made.stream);
+    }
+    return made.stream;
+  }
+
+  /** Stores a chunk of the target that is complete. */
+  async #store(made: MadeChunk, signal: AbortSignal): Promise<Copied> {
+    const { target } = this.#array.pair;
+    const { replaces, set } = this.#sink;
+    const { coordinates, chunks, stream } = made;
+    if (stream !== undefined) {
+      await stream.finish();
+      this.#streams.delete(stream);
+      return { outcome: "copied", bytes: stream.length };
+    }
+    if (chunks.every((chunk) => chunk === undefined)) {
+      // The source may have had elements when an earlier run made the chunk.
+      const isReplaced = replaces &&
+        await this.#storedSize(coordinates, signal) !== undefined;
+      if (isReplaced) await target.delete(coordinates, { signal });
+      return { outcome: "absent", bytes: 0 };
+    }
+    const bytes = this.#layout === undefined
+      ? chunks[0]!
+      : this.#encodeShard(made, this.#layout);
+    chunks.length = 0;
+    await target.set(coordinates, bytes, { ...set, signal });
+    return { outcome: "copied", bytes: bytes.length };
+  }
+
+  #encodeShard(
+    { coordinates, chunks }: MadeChunk,
+    layout: ShardLayout,
+  ): Uint8Array {
+    const container = this.#array.pair.containerOf?.(coordinates);
+    const prefix = container === undefined && this.#headSize > 0
+      ? new Uint8Array(this.#headSize)
+      : undefined;
+    const shard = encodeShard(chunks, layout, { container, prefix });
+    if (isThreaded(this.#array.way, this.#threads)) {
+      for (const chunk of chunks) if (chunk) freeMemory(chunk.buffer);
+    }
+    return shard;
+  }
+
+  /** Gives up shards that are only stored in part. */
+  async abort(reason: unknown): Promise<void> {
+    for (const stream of this.#streams) await stream.abort(reason);
   }
 }
 
