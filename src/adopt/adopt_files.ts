@@ -132,6 +132,15 @@ export interface AdoptedShard extends FileRecord {
   readonly index: ShardIndex;
 }
 
+/** What was adopted: an array, or the levels of a group. */
+export interface Adopted {
+  /** The arrays, with their paths from the path of the adoption. */
+  readonly levels: readonly (AdoptedArray & { readonly path: string })[];
+  /** The attributes of the group; `undefined` for an array. */
+  readonly attributes: Readonly<Record<string, unknown>> | undefined;
+  readonly notes: readonly string[];
+}
+
 /**
  * Makes arrays of files: reads each file once, places the files, puts them together, writes
  * an index beside each file, and then each `zarr.json`. The files are not changed. After a
@@ -150,7 +159,7 @@ export async function adoptFiles<F>(
   format: FileFormat<F>,
   { keys, encoding, place }: FilesToAdopt,
   options: AdoptionOptions,
-) {
+): Promise<Adopted> {
   const { signal, dryRun = false, onProgress } = options;
   const storeOptions: StoreOptions = signal ? { signal } : {};
   const root = arrayRoot(path);
@@ -218,14 +227,16 @@ export async function adoptFiles<F>(
     }
     throw error;
   }
+  const all = [...placement.notes ?? [], ...notesOnStarts(placed), ...notes];
+  const attributes = groups.get("");
   return {
-    arrays: shaped.map(({ path, chunks, report }) => ({
+    levels: shaped.map(({ path, chunks, report }) => ({
       path: path.slice(1),
       chunks,
-      report,
+      report: attributes === undefined ? { ...report, notes: all } : report,
     })),
-    groups,
-    notes: [...placement.notes ?? [], ...notesOnStarts(placed), ...notes],
+    attributes,
+    notes: all,
   };
 }
 
@@ -242,13 +253,12 @@ function notesOnStarts(files: readonly PlacedFile[]): string[] {
   });
 }
 
-/** Makes one array of files, as {@linkcode adoptFiles} does. */
-export async function adoptArray<F>(
-  ...args: Parameters<typeof adoptFiles<F>>
-): Promise<AdoptedArray> {
-  const { arrays: [array], notes } = await adoptFiles(...args);
+/** The only array of what was adopted. */
+export function arrayOf(
+  { levels: [array] }: Adopted,
+): AdoptedArray {
   const { chunks, report } = array!;
-  return { chunks, report: { ...report, notes } };
+  return { chunks, report };
 }
 
 /** The names of the new first dimensions of a stack. */

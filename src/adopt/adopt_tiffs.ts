@@ -7,39 +7,16 @@ import {
   wholeFrom,
 } from "../errors/mod.ts";
 import { assertStore, type Store, type StoreKey } from "../stores/mod.ts";
+import { MOST_OVERVIEWS, MOST_PAGES, MOST_SERIES } from "../tiff/mod.ts";
 import {
-  bandsFirst,
-  geoAttributes,
-  geoPlaceOf,
-  joinAttributes,
-  leftOut,
-  MOST_OVERVIEWS,
-  MOST_PAGES,
-  MOST_SERIES,
-  pyramidAttributes,
-  readTiff,
-  type TiffFileShards,
-  type TiffSelection,
-  valueAttributes,
-} from "../tiff/mod.ts";
-import {
-  adoptArray,
   type AdoptedArray,
   adoptFiles,
   ADOPTION_OPTIONS,
   type AdoptionOptions,
-  type FileFormat,
-  type FilesToAdopt,
+  arrayOf,
 } from "./adopt_files.ts";
 import { findFiles } from "./find_files.ts";
-import {
-  geoPlaceOfTiffs,
-  levelOf,
-  metadataOf,
-  pictureOf,
-  type PlacedTiff,
-  type TiffLevel,
-} from "./tiff_files.ts";
+import { tiffFormat } from "./tiff_files.ts";
 
 /**
  * Makes a Zarr array of TIFF files, each of which becomes a shard with its tiles, or its
@@ -110,9 +87,8 @@ export async function adoptTiffs(
   checkOptions(options, OPTIONS, "adoptTiffs");
   checkExclusive(options, [["page", "series"]]);
   const format = tiffFormat(options);
-  const found = { ...options, stack: Number(options.stack ?? 0) };
-  const files = await findFiles(store, path, format, found);
-  return await adoptArray(store, path, format, files, options);
+  const files = await findFiles(store, path, format, options);
+  return arrayOf(await adoptFiles(store, path, format, files, options));
 }
 
 /**
@@ -170,10 +146,17 @@ export async function adoptPyramid(
   assertStore(store);
   checkOptions(options, PYRAMID_OPTIONS, "adoptPyramid");
   checkExclusive(options, [["page", "series"]]);
-  const format = pyramidFormat(path, options);
-  const found = { ...options, stack: Number(options.stack ?? 0) };
-  const files = await findFiles(store, path, format, found);
-  return await adoptLevels(store, path, format, files, options);
+  const { name } = options;
+  const format = tiffFormat({ ...options, pyramid: { path, name } });
+  const files = await findFiles(store, path, format, options);
+  const { levels, attributes = {}, notes } = await adoptFiles(
+    store,
+    path,
+    format,
+    files,
+    { ...options, link: true },
+  );
+  return { levels, attributes, notes };
 }
 
 /**
@@ -301,226 +284,3 @@ const PYRAMID_OPTIONS: OptionRules<AdoptPyramidOptions> = {
   ...COMMON_OPTIONS,
   name: TEXT,
 };
-
-/** The members that arrays of pages and groups of levels have in common. */
-function formatOf(
-  selection: TiffSelection,
-): Omit<FileFormat<TiffFileShards>, "compose"> {
-  return {
-    suffixes: [".tiff", ".tif"],
-    isPicture: true,
-    read: (store, key, options) => readTiff(store, key, selection, options),
-    dimensionsOf: ({ levels }) => levels[0]!.shard.dimensionNames,
-  };
-}
-
-/** Arrays of the pages of TIFFs. */
-export function tiffFormat(
-  { attributes, page, series, overview, fillValue }: Pick<
-    AdoptTiffsOptions,
-    "attributes" | "page" | "series" | "overview" | "fillValue"
-  >,
-): FileFormat<TiffFileShards> {
-  return {
-    ...formatOf({ page, series, overview, fillValue }),
-    async compose(files, placement) {
-      const level = levelOf(files, 0, placement.stack);
-      const composed = await composeLevels(files, placement, {
-        levels: [level],
-        attributes,
-        pathOf: () => "",
-      });
-      return {
-        arrays: composed.arrays,
-        notes: [...composed.notes, ...notesOnPages(files, overview)],
-      };
-    },
-  };
-}
-
-/** Returns notes on series and overviews that are not adopted. */
-function notesOnPages(
-  files: readonly PlacedTiff[],
-  overview: number | undefined,
-): string[] {
-  const series = files.find(({ hasSeries }) => hasSeries);
-  const notes = series === undefined ? [] : [
-    `${series.name} describes the dimensions of its pages, which are one dimension of the array: the option "series" keeps them, and --multiscale`,
-  ];
-  const most = files.reduce((a, b) => b.overviews > a.overviews ? b : a);
-  if (overview !== undefined || most.overviews === 0) return notes;
-  const count = most.overviews === 1
-    ? "an overview"
-    : `${most.overviews} overviews`;
-  return [
-    ...notes,
-    `${most.name} has ${count}, which the array leaves out: adoptPyramid, and zarr-parts adopt --multiscale, make a group of all levels`,
-  ];
-}
-
-/** The name of the arrays in the groups of levels. */
-const VARIABLE = "data";
-
-/** Groups whose arrays are the pages of TIFFs and their overviews. */
-export function pyramidFormat(
-  path: string,
-  options: Omit<AdoptPyramidOptions, keyof AdoptionOptions>,
-): FileFormat<TiffFileShards> {
-  const { attributes, page, series, fillValue } = options;
-  return {
-    ...formatOf({ page, series, fillValue, isPyramid: true }),
-    async compose(files, placement) {
-      const [{ picture, series }] = files as [PlacedTiff];
-      // GDAL finds levels of a place on the earth only if each is in a group of its own.
-      const isNested = picture.place !== undefined &&
-        geoPlaceOf(picture.place) !== undefined;
-      const { levels, notes } = levelsOf(files, placement.stack, !isNested);
-      const [{ shard }] = levels as [TiffLevel];
-      const names = placement.dimensionNames ??
-        (isNested ? namesForGdal(shard.dimensionNames) : undefined);
-      const { arrays, place, dimensions, ...composed } = await composeLevels(
-        files,
-        { ...placement, dimensionNames: names },
-        {
-          levels,
-          pathOf: (i) => isNested ? `/${i}/${VARIABLE}` : `/${i}`,
-        },
-      );
-      const pyramid = pyramidAttributes({
-        name: options.name ?? series?.name ?? path.split("/").at(-1)!,
-        axes: (names ?? shard.dimensionNames).map((name, i) => ({
-          name: name ?? "",
-          ...series?.scales[shard.dimensionNames[i]!],
-        })),
-        channels: shard.dimensionNames.includes("c")
-          ? series?.channels
-          : undefined,
-        dataType: shard.dataType,
-        levels: levels.map(({ geo }, i) => ({
-          path: arrays[i]!.path.slice(1),
-          ...geo,
-        })),
-        place,
-        dimensions: dimensions ?? ["y", "x"],
-      });
-      return {
-        arrays,
-        groups: new Map([
-          ...isNested ? levels.map((_, i) => [`/${i}`, {}] as const) : [],
-          ["", joinAttributes(pyramid.attributes, attributes)],
-        ]),
-        notes: [...notes, ...composed.notes, ...pyramid.notes],
-      };
-    },
-  };
-}
-
-/** Composes the arrays of levels, with the meaning of their elements and their place on the earth. */
-async function composeLevels(
-  files: readonly PlacedTiff[],
-  { stack, dimensionNames, encoding }: Parameters<
-    FileFormat<TiffFileShards>["compose"]
-  >[1],
-  { levels, attributes, pathOf }: {
-    readonly levels: readonly TiffLevel[];
-    /** The user's own attributes. */
-    readonly attributes?: Readonly<Record<string, unknown>> | undefined;
-    readonly pathOf: (level: number) => string;
-  },
-) {
-  const { place, notes } = geoPlaceOfTiffs(files, stack);
-  const { dataType, dimensionNames: own } = levels[0]!.shard;
-  const { y, x } = pictureOf(own, dimensionNames ?? own);
-  const dimensions = y && x ? [y, x] as const : undefined;
-  const values = await valueAttributes(
-    files.flatMap(({ picture }) => picture.pages),
-    dataType,
-  );
-  return {
-    place: dimensions && place,
-    dimensions,
-    arrays: levels.map(({ shard, mosaic, geo, shards }, i) => ({
-      path: pathOf(i),
-      metadata: metadataOf(shard, mosaic, encoding, {
-        dimensionNames,
-        attributes: joinAttributes({
-          ...values.attributes,
-          ...dimensions && geoAttributes(place, geo, dimensions),
-        }, attributes),
-      }),
-      shards,
-    })),
-    notes: [
-      ...files.flatMap(({ damages }) => damages),
-      ...notes,
-      ...values.notes,
-    ],
-  };
-}
-
-/** Adopts files as a group of levels. */
-export async function adoptLevels(
-  store: Store,
-  path: string,
-  format: FileFormat<TiffFileShards>,
-  files: FilesToAdopt,
-  options: AdoptionOptions,
-): Promise<AdoptedPyramid> {
-  const linked = { ...options, link: true };
-  const { arrays, groups, notes } = await adoptFiles(
-    store,
-    path,
-    format,
-    files,
-    linked,
-  );
-  return { levels: arrays, attributes: groups.get("")!, notes };
-}
-
-/** Makes the arrays of all levels that all files have, and that fit together. */
-function levelsOf(
-  files: readonly PlacedTiff[],
-  stack: number,
-  mayMoveBands: boolean,
-): { levels: TiffLevel[]; notes: string[] } {
-  const fewest = files.reduce((a, b) =>
-    b.levels.length < a.levels.length ? b : a
-  );
-  const count = fewest.levels.length;
-  const notes = [...fewest.notes];
-  if (notes.length === 0 && files.some(({ levels }) => levels.length > count)) {
-    notes.push(
-      `${fewest.name} has levels up to ${
-        count - 1
-      }: those that other files have beyond are left out`,
-    );
-  }
-  const areBandsFirst = mayMoveBands &&
-    files.every(({ levels }) =>
-      levels.every(({ shard }, i) =>
-        i >= count || bandsFirst(shard) !== undefined
-      )
-    );
-  const levels: TiffLevel[] = [];
-  for (let i = 0; i < count; i++) {
-    try {
-      levels.push(levelOf(files, i, stack, areBandsFirst));
-    } catch (error) {
-      if (i === 0 || !(error instanceof RangeError)) throw error;
-      notes.push(leftOut(i, error));
-      break;
-    }
-  }
-  return { levels, notes };
-}
-
-/**
- * Names of dimensions by which GDAL finds rows and columns that are not the last dimensions;
- * `undefined` if they are.
- */
-function namesForGdal(names: readonly string[]): string[] | undefined {
-  if (names.at(-1) !== "band") return undefined;
-  return names.map((name) =>
-    ["y", "x"].includes(name) ? name.toUpperCase() : name
-  );
-}

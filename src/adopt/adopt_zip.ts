@@ -29,10 +29,11 @@ import {
 } from "../stores/mod.ts";
 import { storedEntries, type StoredEntry, ZipStore } from "../zip/mod.ts";
 import {
-  adoptArray,
   type AdoptedArray,
+  adoptFiles,
   ADOPTION_OPTIONS,
   type AdoptionOptions,
+  arrayOf,
   type FileFormat,
   isFiles,
   type PlacedFile,
@@ -131,7 +132,7 @@ export async function adoptZip(
       dimensionNames,
     }),
   };
-  return await adoptArray(store, path, format, files, options);
+  return arrayOf(await adoptFiles(store, path, format, files, options));
 }
 
 /** Arrays in zips. */

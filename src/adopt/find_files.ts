@@ -34,13 +34,14 @@ export async function findFiles(
   store: Store,
   path: string,
   { suffixes, isPicture }: Pick<FileFormat<unknown>, "suffixes" | "isPicture">,
-  { chunkKeyEncoding, files, stack = 0, dimensionNames, signal }:
+  { chunkKeyEncoding, files, stack: given, dimensionNames, signal }:
     & Pick<
       AdoptionOptions,
       "chunkKeyEncoding" | "files" | "dimensionNames" | "signal"
     >
-    & { readonly stack?: number },
+    & { readonly stack?: boolean | number | undefined },
 ): Promise<FilesToAdopt> {
+  const stack = Number(given ?? 0);
   const root = arrayRoot(path);
   assertWritable(store, `${root}/zarr.json`);
   const encodings = chunkKeyEncoding === undefined

@@ -1,7 +1,8 @@
 /** Existing TIFF and zip files, adopted as the shards of arrays. */
 export {
-  adoptArray,
+  type Adopted,
   type AdoptedArray,
+  adoptFiles,
   type AdoptionOptions,
   type AdoptionReport,
   type FilesToAdopt,
@@ -11,14 +12,11 @@ export {
 export { checkFileRecord, isAdopted } from "./adopted_array.ts";
 export {
   type AdoptedPyramid,
-  adoptLevels,
   adoptPyramid,
   type AdoptPyramidOptions,
   adoptTiffs,
   type AdoptTiffsOptions,
-  pyramidFormat,
   type TiffFile,
-  tiffFormat,
 } from "./adopt_tiffs.ts";
 export { adoptZip, type AdoptZipOptions, zipFormat } from "./adopt_zip.ts";
 export {
@@ -27,6 +25,7 @@ export {
   nameProblem,
   placeByName,
 } from "./find_files.ts";
+export { tiffFormat } from "./tiff_files.ts";
 export {
   type AdoptedMismatch,
   type AdoptedVerification,

@@ -10,18 +10,31 @@ import {
   bandsFirst,
   commonRows,
   differenceOf,
+  geoAttributes,
   type GeoLevel,
   type GeoPlace,
+  geoPlaceOf,
   geoPlaceOfFiles,
+  joinAttributes,
+  leftOut,
   MOST_TILES,
+  pyramidAttributes,
+  readTiff,
   stacked,
   type TiffFileShards,
   type TiffPicture,
   type TiffShard,
+  valueAttributes,
   withBandsFirst,
   withRows,
 } from "../tiff/mod.ts";
-import type { AdoptedShard, PlacedFile, Placement } from "./adopt_files.ts";
+import type {
+  AdoptedShard,
+  FileFormat,
+  PlacedFile,
+  Placement,
+} from "./adopt_files.ts";
+import type { AdoptTiffsOptions } from "./adopt_tiffs.ts";
 import {
   adoptedLayout,
   adoptedParts,
@@ -30,11 +43,171 @@ import {
   mosaicOf,
 } from "./adopted_array.ts";
 
+/** What is adopted of TIFFs, and how. */
+interface TiffAdoption extends
+  Pick<
+    AdoptTiffsOptions,
+    "attributes" | "page" | "series" | "overview" | "fillValue"
+  > {
+  /** The path of a group whose arrays are the pages and their overviews, and the name of the picture. */
+  readonly pyramid?: {
+    readonly path: string;
+    readonly name?: string | undefined;
+  };
+}
+
+/** The name of the arrays in the groups of levels. */
+const VARIABLE = "data";
+
+/** Arrays of the pages of TIFFs, or groups whose arrays are the pages and their overviews. */
+export function tiffFormat(
+  { attributes, pyramid, page, series, overview, fillValue }: TiffAdoption,
+): FileFormat<TiffFileShards> {
+  const isPyramid = pyramid !== undefined;
+  const selection = { page, series, overview, fillValue, isPyramid };
+  return {
+    suffixes: [".tiff", ".tif"],
+    isPicture: true,
+    read: (store, key, options) => readTiff(store, key, selection, options),
+    dimensionsOf: ({ levels }) => levels[0]!.shard.dimensionNames,
+    async compose(files, { stack, dimensionNames, encoding }) {
+      const [{ picture, series }] = files as [PlacedTiff];
+      // GDAL finds levels of a place on the earth only if each is in a group of its own.
+      const isNested = isPyramid && picture.place !== undefined &&
+        geoPlaceOf(picture.place) !== undefined;
+      const { levels, notes } = isPyramid
+        ? levelsOf(files, stack, !isNested)
+        : {
+          levels: [levelOf(files, 0, stack)],
+          notes: notesOnPages(files, overview),
+        };
+      const { dataType, dimensionNames: own } = levels[0]!.shard;
+      const names = dimensionNames ??
+        (isNested ? namesForGdal(own) : undefined);
+      const geo = geoPlaceOfTiffs(files, stack);
+      const { y, x } = pictureOf(own, names ?? own);
+      const dimensions = y && x ? [y, x] as const : undefined;
+      const values = await valueAttributes(
+        files.flatMap(({ picture }) => picture.pages),
+        dataType,
+      );
+      const arrays = levels.map(({ shard, mosaic, geo: level, shards }, i) => ({
+        path: isNested ? `/${i}/${VARIABLE}` : isPyramid ? `/${i}` : "",
+        metadata: metadataOf(shard, mosaic, encoding, {
+          dimensionNames: names,
+          attributes: joinAttributes({
+            ...values.attributes,
+            ...dimensions && geoAttributes(geo.place, level, dimensions),
+          }, isPyramid ? {} : attributes),
+        }),
+        shards,
+      }));
+      const all = [
+        ...isPyramid ? notes : [],
+        ...files.flatMap(({ damages }) => damages),
+        ...geo.notes,
+        ...values.notes,
+        ...isPyramid ? [] : notes,
+      ];
+      if (!isPyramid) return { arrays, notes: all };
+      const group = pyramidAttributes({
+        name: pyramid.name ?? series?.name ?? pyramid.path.split("/").at(-1)!,
+        axes: (names ?? own).map((name, i) => ({
+          name: name ?? "",
+          ...series?.scales[own[i]!],
+        })),
+        channels: own.includes("c") ? series?.channels : undefined,
+        dataType,
+        levels: levels.map(({ geo }, i) => ({
+          path: arrays[i]!.path.slice(1),
+          ...geo,
+        })),
+        place: dimensions && geo.place,
+        dimensions: dimensions ?? ["y", "x"],
+      });
+      return {
+        arrays,
+        groups: new Map([
+          ...isNested ? levels.map((_, i) => [`/${i}`, {}] as const) : [],
+          ["", joinAttributes(group.attributes, attributes)],
+        ]),
+        notes: [...all, ...group.notes],
+      };
+    },
+  };
+}
+
+/** Returns notes on series and overviews that are not adopted. */
+function notesOnPages(
+  files: readonly PlacedTiff[],
+  overview: number | undefined,
+): string[] {
+  const series = files.find(({ hasSeries }) => hasSeries);
+  const notes = series === undefined ? [] : [
+    `${series.name} describes the dimensions of its pages, which are one dimension of the array: the option "series" keeps them, and --multiscale`,
+  ];
+  const most = files.reduce((a, b) => b.overviews > a.overviews ? b : a);
+  if (overview !== undefined || most.overviews === 0) return notes;
+  const count = most.overviews === 1
+    ? "an overview"
+    : `${most.overviews} overviews`;
+  return [
+    ...notes,
+    `${most.name} has ${count}, which the array leaves out: adoptPyramid, and zarr-parts adopt --multiscale, make a group of all levels`,
+  ];
+}
+
+/** Makes the arrays of all levels that all files have, and that fit together. */
+function levelsOf(
+  files: readonly PlacedTiff[],
+  stack: number,
+  mayMoveBands: boolean,
+): { levels: TiffLevel[]; notes: string[] } {
+  const fewest = files.reduce((a, b) =>
+    b.levels.length < a.levels.length ? b : a
+  );
+  const count = fewest.levels.length;
+  const notes = [...fewest.notes];
+  if (notes.length === 0 && files.some(({ levels }) => levels.length > count)) {
+    notes.push(
+      `${fewest.name} has levels up to ${
+        count - 1
+      }: those that other files have beyond are left out`,
+    );
+  }
+  const areBandsFirst = mayMoveBands &&
+    files.every(({ levels }) =>
+      levels.slice(0, count).every(({ shard }) => bandsFirst(shard))
+    );
+  const levels: TiffLevel[] = [];
+  for (let i = 0; i < count; i++) {
+    try {
+      levels.push(levelOf(files, i, stack, areBandsFirst));
+    } catch (error) {
+      if (i === 0 || !(error instanceof RangeError)) throw error;
+      notes.push(leftOut(i, error));
+      break;
+    }
+  }
+  return { levels, notes };
+}
+
+/**
+ * Names of dimensions by which GDAL finds rows and columns that are not the last dimensions;
+ * `undefined` if they are.
+ */
+function namesForGdal(names: readonly string[]): string[] | undefined {
+  if (names.at(-1) !== "band") return undefined;
+  return names.map((name) =>
+    ["y", "x"].includes(name) ? name.toUpperCase() : name
+  );
+}
+
 /** A TIFF at its place in arrays. */
-export type PlacedTiff = TiffFileShards & PlacedFile;
+type PlacedTiff = TiffFileShards & PlacedFile;
 
 /** The array that one level of files makes. */
-export interface TiffLevel {
+interface TiffLevel {
   /** The elements of the first file. */
   readonly shard: TiffShard;
   readonly mosaic: Mosaic;
@@ -49,7 +222,7 @@ export interface TiffLevel {
  * @param areBandsFirst Whether bands come before rows; all shards can have them there.
  * @throws {RangeError} If the files do not fit together.
  */
-export function levelOf(
+function levelOf(
   files: readonly PlacedTiff[],
   level: number,
   stack: number,
@@ -135,7 +308,7 @@ function withBands(file: PlacedShard): PlacedShard {
 }
 
 /** The values of a list along the dimensions of rows and columns. */
-export function pictureOf<T>(
+function pictureOf<T>(
   names: readonly string[],
   list: readonly T[],
 ): { y: T | undefined; x: T | undefined } {
@@ -156,7 +329,7 @@ function factorOf(
 }
 
 /** Finds the place of an array of files on the earth. */
-export function geoPlaceOfTiffs(
+function geoPlaceOfTiffs(
   files: readonly PlacedTiff[],
   stack: number,
 ): { place?: GeoPlace; notes: readonly string[] } {

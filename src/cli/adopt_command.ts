@@ -1,8 +1,4 @@
-import type {
-  AdoptedArray,
-  AdoptedPyramid,
-  AdoptionOptions,
-} from "../adopt/mod.ts";
+import type { Adopted, AdoptionOptions } from "../adopt/mod.ts";
 import { FileSystemStore } from "../stores/mod.ts";
 import { findAdopted } from "./adopted_files.ts";
 import {
@@ -88,23 +84,13 @@ export const ADOPT: Command = {
     const adopt = await import("../adopt/mod.ts");
     const place = [new FileSystemStore(root), path] as const;
     try {
-      if (args.has("multiscale")) {
-        const format = adopt.pyramidFormat(path, { page });
-        return reportOf(
-          await adopt.adoptLevels(...place, format, files, options),
-          args,
-          into,
-        );
-      }
       const zip = adopt.zipFormat(args.text("array") ?? "");
-      const tiff = adopt.tiffFormat({ page });
-      return reportOf(
-        format === "zip"
-          ? await adopt.adoptArray(...place, zip, files, options)
-          : await adopt.adoptArray(...place, tiff, files, options),
-        args,
-        into,
-      );
+      const pyramid = args.has("multiscale") && { pyramid: { path } };
+      const tiff = adopt.tiffFormat({ page, ...pyramid });
+      const adopted = format === "zip"
+        ? await adopt.adoptFiles(...place, zip, files, options)
+        : await adopt.adoptFiles(...place, tiff, files, options);
+      return reportOf(adopted, args, into);
     } catch (error) {
       // A run removes its indexes only if all of them are new.
       const isNew = !args.has("overwrite") && !args.has("dry-run");
@@ -138,25 +124,20 @@ async function assertNoV2(operands: readonly string[]): Promise<void> {
 
 /** Says what became of an array of files, or of the levels of a pyramid. */
 function reportOf(
-  adopted: AdoptedArray | AdoptedPyramid,
+  { levels, attributes, notes }: Adopted,
   args: Arguments,
   into: string,
 ): Result {
-  const isPyramid = "levels" in adopted;
-  const levels = isPyramid ? adopted.levels : [{ path: "", ...adopted }];
+  const isPyramid = attributes !== undefined;
   const outputs = levels.map(({ path, chunks: { metadata }, report }) => ({
     ...isPyramid && { path },
     ...report,
     metadata,
   }));
   const output: Outputs["adopt"] = isPyramid
-    ? {
-      levels: outputs,
-      attributes: adopted.attributes,
-      notes: adopted.notes,
-    }
+    ? { levels: outputs, attributes, notes }
     : outputs[0]!;
-  const { files, notes } = levels[0]!.report;
+  const { files } = levels[0]!.report;
   const done = args.has("dry-run") ? "would be adopted" : "adopted";
   const count = isPyramid ? `, with ${unitsText(levels.length, "level")}` : "";
   return {
@@ -177,7 +158,7 @@ function reportOf(
           ],
         ];
       }),
-      ...(isPyramid ? adopted.notes : notes).map((note) => `  ${note}`),
+      ...notes.map((note) => `  ${note}`),
     ],
   };
 }

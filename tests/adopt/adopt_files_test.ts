@@ -14,8 +14,9 @@ import {
   SuffixChunkKeyEncoding,
 } from "../../mod.ts";
 import {
-  adoptArray,
   type AdoptedShard,
+  adoptFiles,
+  arrayOf,
   type FileFormat,
 } from "../../src/adopt/adopt_files.ts";
 import { adoptedLayout, adoptedParts } from "../../src/adopt/adopted_array.ts";
@@ -68,14 +69,16 @@ async function adopt(
         notes: ["A note"],
       }),
   };
-  return await adoptArray(store, "a", format, {
-    keys: files.map(({ key }) => key),
-    encoding: new SuffixChunkKeyEncoding(".raw"),
-    place: () => ({
-      coordinates: files.map(({ coordinates }) => coordinates),
-      stack: 0,
-    }),
-  }, options);
+  return arrayOf(
+    await adoptFiles(store, "a", format, {
+      keys: files.map(({ key }) => key),
+      encoding: new SuffixChunkKeyEncoding(".raw"),
+      place: () => ({
+        coordinates: files.map(({ coordinates }) => coordinates),
+        stack: 0,
+      }),
+    }, options),
+  );
 }
 
 async function elementsOf(store: Store): Promise<number[]> {
