@@ -301,16 +301,12 @@ export interface PageOptions extends Omit<TiffOptions, "georeference" | "ome"> {
   readonly omeXml?: string | undefined;
 }
 
-/**
- * The fields of each page of a picture.
- *
- * @param tileCounts The number of tiles of each page.
- */
+/** The fields of each page of a picture, without the places of its tiles. */
 export function pageFields(
   array: TiffArray,
   picture: Picture,
   options: PageOptions,
-  tileCounts: readonly number[],
+  pageCount: number,
 ): PageFields[] {
   const shared = {
     ...pictureFields(array, picture),
@@ -318,14 +314,12 @@ export function pageFields(
     ...options.georeference &&
       georeferenceFields(array, picture, options.georeference),
   };
-  return tileCounts.map((count, page) => ({
+  return Array.from({ length: pageCount }, (_, page) => ({
     ...shared,
     // Readers look for OME-XML in the first page alone.
     ...page === 0 && options.omeXml && { description: options.omeXml },
     // The value means "page of a document", as opposed to a smaller version of another page.
-    ...tileCounts.length > 1 && { newSubfileType: [2] },
-    tileOffsets: new Float64Array(count),
-    tileByteCounts: new Float64Array(count),
+    ...pageCount > 1 && { newSubfileType: [2] },
   }));
 }
 

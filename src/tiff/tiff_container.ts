@@ -22,7 +22,6 @@ import {
 } from "./tiff_options.ts";
 import {
   encodeField,
-  numberOfTag,
   type PageFields,
   type TiffFormat,
   type WrittenTag,
@@ -129,46 +128,64 @@ function containerOf(
 ): ShardContainer {
   const picture = pictureOf(array, shard);
   const places = tilePlaces(array, picture);
-  const layouts: Partial<Record<"big" | "classic", DirectoryLayout>> = {};
-  const layOut = (isBig: boolean) =>
-    layouts[isBig ? "big" : "classic"] ??= layOutDirectories(
-      pageFields(
-        array,
-        picture,
-        { ...others, omeXml: ome && omeXml(array, picture, ome) },
-        places.map(({ length }) => length),
-      ),
-      { isLittleEndian: array.isLittleEndian, isBig },
+  const { isLittleEndian } = array;
+  let fields: readonly PageFields[] | undefined;
+  /** Encodes the directories of tiles. Their length does not depend on the tiles. */
+  const encodePages = (
+    start: number,
+    format: TiffFormat,
+    tileOf: (place: number) => Tile = () => SPARSE,
+  ) => {
+    fields ??= pageFields(
+      array,
+      picture,
+      { ...others, omeXml: ome && omeXml(array, picture, ome) },
+      places.length,
     );
+    const pages = places.map((page, i) => {
+      const tiles = page.map(tileOf);
+      return {
+        ...fields![i],
+        tileOffsets: tiles.map(({ offset }) => offset),
+        tileByteCounts: tiles.map(({ length }) => length),
+      };
+    });
+    return encodeDirectories(pages, start, format);
+  };
+  const sizes: Partial<Record<"big" | "classic", number>> = {};
+  const sizeOf = (format: TiffFormat) =>
+    sizes[format.isBig ? "big" : "classic"] ??= encodePages(0, format).length;
   /** The tile that absent inner chunks share, after the directories. */
   const sharedTile = (index: ShardIndex) => {
     const isShared = !others.sparse &&
       places.some((page) => page.some((place) => index[place] === undefined));
     return isShared ? fill() : undefined;
   };
-  const layoutOf = (index: ShardIndex): DirectoryLayout => {
-    if (bigTiff !== undefined) return layOut(bigTiff);
-    const classic = layOut(false);
+  const formatOf = (index: ShardIndex): TiffFormat => {
+    if (bigTiff !== undefined) return { isLittleEndian, isBig: bigTiff };
+    const classic = { isLittleEndian, isBig: false };
     const { first, end } = extentOf(index);
     // No term depends on the place of the inner chunks, which lie elsewhere when the head is
     // asked for the second time.
-    const size = end - first + classic.size + (sharedTile(index)?.length ?? 0);
-    return size + MARGIN > MOST_CLASSIC ? layOut(true) : classic;
+    const size = end - first + sizeOf(classic) +
+      (sharedTile(index)?.length ?? 0);
+    return { isLittleEndian, isBig: size + MARGIN > MOST_CLASSIC };
   };
   const encodeAt = (start: number, index: ShardIndex): Uint8Array => {
-    const layout = layoutOf(index);
+    const format = formatOf(index);
     const tile = sharedTile(index);
     const absent = tile === undefined
       ? SPARSE
-      : { offset: start + layout.size, length: tile.length };
-    const tiles = places.map((page) =>
-      page.map((place) => index[place] ?? absent)
+      : { offset: start + sizeOf(format), length: tile.length };
+    const directories = encodePages(
+      start,
+      format,
+      (place) => index[place] ?? absent,
     );
-    const directories = encodeDirectories(layout, start, tiles);
     return tile === undefined ? directories : joinBytes([directories, tile]);
   };
   const assertSize = (size: number, index: ShardIndex) => {
-    if (layoutOf(index).format.isBig || size <= MOST_CLASSIC) return;
+    if (formatOf(index).isBig || size <= MOST_CLASSIC) return;
     throw new RangeError(
       `Expected at most ${MOST_CLASSIC} bytes in the classic TIFF of shard ${
         describe(shard)
@@ -178,7 +195,7 @@ function containerOf(
   if (others.directory === "end") {
     return {
       head(index) {
-        const { format } = layoutOf(index);
+        const format = formatOf(index);
         const end = Math.max(extentOf(index).end, headerSize(format));
         return encodeHeader(format, even(end));
       },
@@ -192,7 +209,7 @@ function containerOf(
   }
   return {
     head(index) {
-      const { format } = layoutOf(index);
+      const format = formatOf(index);
       const start = headerSize(format);
       assertSize(extentOf(index).end, index);
       return joinBytes([encodeHeader(format, start), encodeAt(start, index)]);
@@ -300,91 +317,6 @@ function encodeHeader(format: TiffFormat, first: number): Uint8Array {
   return bytes;
 }
 
-/** The extents of the tiles of a page in a directory: where their offsets and their lengths are. */
-interface TilePlaces {
-  readonly offsets: number;
-  readonly lengths: number;
-}
-
-/**
- * The directories of a TIFF, one for each page, without what depends on their place in the file
- * and on the places of the tiles.
- */
-interface DirectoryLayout {
-  readonly format: TiffFormat;
-  /** The length of all directories, an even number of bytes. */
-  readonly size: number;
-  readonly bytes: Uint8Array;
-  /** Where offsets are that count from the first directory, and what they are. */
-  readonly pointers: readonly (readonly [at: number, target: number])[];
-  /** Those of each page. */
-  readonly tiles: readonly TilePlaces[];
-}
-
-/**
- * Lays out directories.
- *
- * @param pages The fields of each page. The values of the tags of tiles are written later.
- */
-function layOutDirectories(
-  pages: readonly PageFields[],
-  format: TiffFormat,
-): DirectoryLayout {
-  const { isLittleEndian, isBig } = format;
-  const [countSize, entrySize, offsetSize] = isBig ? [8, 20, 8] : [2, 12, 4];
-  const directories = pages.map((fields) => {
-    const encoded = Object.entries(fields)
-      .flatMap(([name, values]) =>
-        values === undefined
-          ? []
-          : [encodeField(name as WrittenTag, values, format)]
-      )
-      .sort((a, b) => a.tag - b.tag);
-    const tableSize = countSize + entrySize * encoded.length + offsetSize;
-    const size = encoded.reduce(
-      (sum, { bytes: { length } }) =>
-        length > offsetSize ? sum + even(length) : sum,
-      tableSize,
-    );
-    return { encoded, tableSize, size };
-  });
-  const size = directories.reduce((sum, { size }) => sum + size, 0);
-  const bytes = new Uint8Array(size);
-  const view = new DataView(bytes.buffer);
-  const pointers: (readonly [number, number])[] = [];
-  const tiles: TilePlaces[] = [];
-  let start = 0;
-  for (const [page, { encoded, tableSize, size }] of directories.entries()) {
-    const end = start + size;
-    const places = new Map<number, number>();
-    if (isBig) view.setBigUint64(start, BigInt(encoded.length), isLittleEndian);
-    else view.setUint16(start, encoded.length, isLittleEndian);
-    let at = start + countSize;
-    let outside = start + tableSize;
-    for (const { tag, type, count, bytes: values } of encoded) {
-      view.setUint16(at, tag, isLittleEndian);
-      view.setUint16(at + 2, type, isLittleEndian);
-      writeOffset(view, at + 4, count, format);
-      let place = at + 4 + offsetSize;
-      if (values.length > offsetSize) {
-        pointers.push([place, outside]);
-        place = outside;
-        outside += even(values.length);
-      }
-      places.set(tag, place);
-      bytes.set(values, place);
-      at += entrySize;
-    }
-    if (page + 1 < pages.length) pointers.push([at, end]);
-    tiles.push({
-      offsets: places.get(numberOfTag("tileOffsets"))!,
-      lengths: places.get(numberOfTag("tileByteCounts"))!,
-    });
-    start = end;
-  }
-  return { format, size, bytes, pointers, tiles };
-}
-
 /** The extent of a tile in a file; offset and length are 0 for a sparse tile. */
 interface Tile {
   readonly offset: number;
@@ -392,30 +324,52 @@ interface Tile {
 }
 
 /**
- * Encodes directories that lie somewhere in a file.
+ * Encodes directories, one for each page, and after each the values that do not fit into it.
  *
  * @param start The even offset of the first directory.
- * @param tiles The extents of the tiles of each page.
  */
 function encodeDirectories(
-  { format, bytes, pointers, tiles: places }: DirectoryLayout,
+  pages: readonly PageFields[],
   start: number,
-  tiles: readonly (readonly Tile[])[],
+  format: TiffFormat,
 ): Uint8Array {
-  const encoded = bytes.slice();
-  const view = new DataView(encoded.buffer);
-  for (const [at, target] of pointers) {
-    writeOffset(view, at, start + target, format);
+  const { isLittleEndian, isBig } = format;
+  const [countSize, entrySize, offsetSize] = isBig ? [8, 20, 8] : [2, 12, 4];
+  const pieces: Uint8Array[] = [];
+  let end = start;
+  for (const [page, fields] of pages.entries()) {
+    const entries = Object.entries(fields)
+      .flatMap(([name, values]) =>
+        values === undefined
+          ? []
+          : [encodeField(name as WrittenTag, values, format)]
+      )
+      .sort((a, b) => a.tag - b.tag);
+    const table = new Uint8Array(
+      countSize + entrySize * entries.length + offsetSize,
+    );
+    const view = new DataView(table.buffer);
+    pieces.push(table);
+    end += table.length;
+    if (isBig) writeOffset(view, 0, entries.length, format);
+    else view.setUint16(0, entries.length, isLittleEndian);
+    let at = countSize;
+    for (const { tag, type, count, bytes } of entries) {
+      view.setUint16(at, tag, isLittleEndian);
+      view.setUint16(at + 2, type, isLittleEndian);
+      writeOffset(view, at + 4, count, format);
+      const place = at + 4 + offsetSize;
+      if (bytes.length <= offsetSize) table.set(bytes, place);
+      else {
+        writeOffset(view, place, end, format);
+        pieces.push(bytes, new Uint8Array(bytes.length % 2));
+        end += even(bytes.length);
+      }
+      at += entrySize;
+    }
+    if (page + 1 < pages.length) writeOffset(view, at, end, format);
   }
-  const step = format.isBig ? 8 : 4;
-  tiles.forEach((page, i) => {
-    const { offsets, lengths } = places[i]!;
-    page.forEach(({ offset, length }, tile) => {
-      writeOffset(view, offsets + tile * step, offset, format);
-      writeOffset(view, lengths + tile * step, length, format);
-    });
-  });
-  return encoded;
+  return joinBytes(pieces);
 }
 
 function writeOffset(
