@@ -1,4 +1,4 @@
-import { coreDataType, refuse } from "../metadata/mod.ts";
+import { coreDataType } from "../metadata/mod.ts";
 import {
   copyBytes,
   joinBytes,
@@ -15,12 +15,7 @@ import {
   FORMATS,
   type StreamFormat,
 } from "./blosc_streams.ts";
-import {
-  type BytesCodec,
-  checkWhole,
-  type ChunkMetadata,
-  parseCodecConfiguration,
-} from "./codec.ts";
+import { type BytesCodec, type ChunkMetadata, Configuration } from "./codec.ts";
 import {
   bytesCodec,
   decodedLength,
@@ -78,37 +73,29 @@ function parseBlosc(
   configuration: unknown,
   dataType: string,
 ): BloscConfiguration {
-  const { cname = "lz4", clevel = 5, shuffle = 1, typesize, blocksize = 0 } =
-    parseCodecConfiguration(
-      name,
-      ["cname", "clevel", "shuffle", "typesize", "blocksize"],
-      configuration,
-    );
-  if (!COMPRESSORS.includes(cname as "lz4")) {
-    refuse(
-      `cname of ${name} to be one of ${COMPRESSORS.join(", ")}`,
-      cname,
-      "/configuration/cname",
-    );
-  }
+  const members = new Configuration(
+    name,
+    ["cname", "clevel", "shuffle", "typesize", "blocksize"],
+    configuration,
+  );
   const standard = (coreDataType(dataType)?.bits ?? 8) / 8;
-  const size = checkWhole(name, "typesize", typesize ?? standard, 1);
+  const size = members.whole("typesize", 1, Infinity, standard);
+  const shuffle = members.get("shuffle") ?? 1;
   const order = shuffle === AUTOSHUFFLE
     ? size === 1 ? "bitshuffle" : "shuffle"
     : SHUFFLES[shuffle as number] ?? shuffle;
   if (!SHUFFLES.includes(order as "shuffle")) {
-    refuse(
-      `shuffle of ${name} to be "noshuffle", "shuffle" or "bitshuffle", or a number from -1 to 2`,
-      shuffle,
-      "/configuration/shuffle",
+    throw members.refusal(
+      "shuffle",
+      '"noshuffle", "shuffle" or "bitshuffle", or a number from -1 to 2',
     );
   }
   return {
-    cname: cname as "lz4",
-    clevel: checkWhole(name, "clevel", clevel, 0, 9),
+    cname: members.oneOf("cname", COMPRESSORS, "lz4"),
+    clevel: members.whole("clevel", 0, 9, 5),
     shuffle: order as "shuffle",
     typesize: size > LARGEST_TYPESIZE ? 1 : size,
-    blocksize: checkWhole(name, "blocksize", blocksize, 0),
+    blocksize: members.whole("blocksize", 0, Infinity, 0),
   };
 }
 

@@ -1,5 +1,4 @@
-import type { CodecEntry } from "./codec.ts";
-import { checkWhole, parseCodecConfiguration } from "./codec.ts";
+import { type CodecEntry, Configuration } from "./codec.ts";
 import { bytesCodec, decodedLength, TooLong } from "./decoded_length.ts";
 
 /**
@@ -10,12 +9,7 @@ import { bytesCodec, decodedLength, TooLong } from "./decoded_length.ts";
 export const BZ2: CodecEntry = {
   fromConfig(configuration, metadata) {
     const name = "numcodecs.bz2";
-    const { level = 1 } = parseCodecConfiguration(
-      name,
-      ["level"],
-      configuration,
-    );
-    checkWhole(name, "level", level, 1, 9);
+    new Configuration(name, ["level"], configuration).whole("level", 1, 9, 1);
     const length = decodedLength(name, metadata);
     return bytesCodec("bz2", length, {
       encode() {

@@ -5,7 +5,7 @@
  * https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/cast_value
  */
 import { DamageError } from "../errors/mod.ts";
-import { checkMembers, checkOneOf, refuse } from "../metadata/mod.ts";
+import { checkMembers, refuse } from "../metadata/mod.ts";
 import { roundHalfEven } from "../runtime/mod.ts";
 import {
   bigintToNumber,
@@ -17,7 +17,7 @@ import {
   type Values,
   writeValues,
 } from "./cast_elements.ts";
-import { type ChunkMetadata, parseCodecConfiguration } from "./codec.ts";
+import { type ChunkMetadata, Configuration } from "./codec.ts";
 import type { Filter } from "./filter_codec.ts";
 
 /** An element: a bigint for integers of 64 bits. */
@@ -32,20 +32,12 @@ export function parseScaleOffset(
   configuration: unknown,
   { dataType }: ChunkMetadata,
 ): Filter {
-  const members = parseCodecConfiguration(
-    name,
-    ["offset", "scale"],
-    configuration,
-  );
+  const members = new Configuration(name, ["offset", "scale"], configuration);
   const type = checkNumberType(name, dataType);
-  const offset = parseScalar(members.offset ?? 0, type, "offset");
-  const scale = parseScalar(members.scale ?? 1, type, "scale");
+  const offset = parseScalar(members.get("offset") ?? 0, type, "offset");
+  const scale = parseScalar(members.get("scale") ?? 1, type, "scale");
   if (Number(scale) === 0) {
-    refuse(
-      `scale of ${name} to be a number other than 0`,
-      members.scale,
-      "/configuration/scale",
-    );
+    throw members.refusal("scale", "a number other than 0");
   }
   const [encode, decode] = type.startsWith("float")
     ? scaleFloats(offset as number, scale as number, type)
@@ -107,7 +99,7 @@ export function parseCastValue(
   configuration: unknown,
   { dataType }: ChunkMetadata,
 ): Filter {
-  const members = parseCodecConfiguration(
+  const members = new Configuration(
     name,
     ["data_type", "rounding", "out_of_range", "scalar_map"],
     configuration,
@@ -115,32 +107,21 @@ export function parseCastValue(
   const type = checkNumberType(name, dataType);
   const stored = checkNumberType(
     name,
-    members.data_type,
+    members.get("data_type"),
     "/configuration/data_type",
   );
-  const rounding = checkOneOf(
-    members.rounding ?? ROUNDINGS[0],
-    ROUNDINGS,
-    `rounding of ${name} to be one of ${ROUNDINGS.join(", ")}`,
-    "/configuration/rounding",
-  );
-  const outOfRange = members.out_of_range === undefined
+  const rounding = members.oneOf("rounding", ROUNDINGS, "nearest-even");
+  const outOfRange = members.get("out_of_range") === undefined
     ? undefined
-    : checkOneOf(
-      members.out_of_range,
-      OUT_OF_RANGE,
-      `out_of_range of ${name} to be "clamp" or "wrap"`,
-      "/configuration/out_of_range",
-    );
+    : members.oneOf("out_of_range", OUT_OF_RANGE, "clamp");
   if (outOfRange === "wrap" && stored.startsWith("float")) {
-    refuse(
-      `out_of_range of ${name} to be "clamp" for a data_type of floats`,
-      outOfRange,
-      "/configuration/out_of_range",
+    throw members.refusal(
+      "out_of_range",
+      '"clamp" for a data_type of floats',
     );
   }
   const { encode, decode } = checkMembers(
-    members.scalar_map ?? {},
+    members.get("scalar_map") ?? {},
     `the scalar_map of ${name}`,
     [],
     ["encode", "decode"],

@@ -7,15 +7,13 @@
  */
 import { CHECKSUM_SIZE, crc32, crc32c } from "../checksum/mod.ts";
 import { ChecksumError } from "../errors/mod.ts";
-import { checkOneOf, refuse } from "../metadata/mod.ts";
 import { copyBytes } from "../runtime/mod.ts";
 import {
-  checkWhole,
   chunkAt,
   type CodecEntry,
+  Configuration,
   damaged,
   keyOf,
-  parseCodecConfiguration,
 } from "./codec.ts";
 import { bytesCodec, decodedLength } from "./decoded_length.ts";
 
@@ -39,15 +37,15 @@ const CHECKSUMS: Readonly<
   "numcodecs.adler32": located("adler32", adler32, "start"),
   "numcodecs.fletcher32": fixed("fletcher32", fletcher32),
   "numcodecs.jenkins_lookup3"(configuration, name) {
-    const { initval: given = 0, prefix } = parseCodecConfiguration(
+    const members = new Configuration(
       name,
       ["initval", "prefix"],
       configuration,
     );
-    const initval = checkWhole(name, "initval", given, 0, 2 ** 32 - 1);
+    const initval = members.whole("initval", 0, 2 ** 32 - 1, 0);
     // numcodecs takes bytes, which JSON cannot hold.
-    if (prefix !== undefined && prefix !== null) {
-      refuse(`prefix of ${name} to be null`, prefix, "/configuration/prefix");
+    if (members.get("prefix") !== undefined) {
+      throw members.refusal("prefix", "null");
     }
     const of = (bytes: Uint8Array) => jenkinsLookup3(bytes, initval);
     return { what: "jenkins_lookup3", location: "end", of };
@@ -60,7 +58,7 @@ function fixed(
   of: Checksum["of"],
 ): (configuration: unknown, name: string) => Checksum {
   return (configuration, name) => {
-    parseCodecConfiguration(name, [], configuration);
+    new Configuration(name, [], configuration);
     return { what, location: "end", of };
   };
 }
@@ -72,18 +70,11 @@ function located(
   standard: Checksum["location"],
 ): (configuration: unknown, name: string) => Checksum {
   return (configuration, name) => {
-    const { location } = parseCodecConfiguration(
-      name,
-      ["location"],
-      configuration,
-    );
-    const checked = checkOneOf(
-      location ?? standard,
-      LOCATIONS,
-      `location of ${name} to be "start" or "end"`,
-      "/configuration/location",
-    );
-    return { what, of, location: checked };
+    const members = new Configuration(name, ["location"], configuration);
+    const location = members.get("location") === undefined
+      ? standard
+      : members.oneOf("location", LOCATIONS, standard);
+    return { what, of, location };
   };
 }
 

@@ -1,9 +1,8 @@
-import { below, DamageError, describe } from "../errors/mod.ts";
+import { below, DamageError, describe, MetadataError } from "../errors/mod.ts";
 import {
   checkMembers,
   isWhole,
   parseExtension,
-  refuse,
   withNumbers,
 } from "../metadata/mod.ts";
 
@@ -67,50 +66,75 @@ export interface BytesEntry {
   ): ChunkDecoder;
 }
 
-/**
- * Checks the configuration of a codec, which may be missing. The paths of errors
- * start at the codec.
- *
- * @param names The members that the configuration may have.
- */
-export function parseCodecConfiguration<N extends string>(
-  name: string,
-  names: readonly N[],
-  metadata: unknown,
-): Partial<Record<N, unknown>> {
-  // Some documents are parsed with the text of their numbers.
-  const { configuration } = parseExtension(
-    { name, configuration: withNumbers(metadata) },
-    "codec",
-  );
-  return below(
-    "/configuration",
-    () =>
-      checkMembers(configuration, `the configuration of ${name}`, [], names),
-  );
-}
+/** The configuration of a codec, whose members are checked when they are read. The paths of errors start at the codec. */
+export class Configuration<N extends string> {
+  /** The name of the codec. */
+  readonly name: string;
+  readonly #members: Partial<Record<N, unknown>>;
 
-/**
- * Checks a whole number in the configuration of a codec.
- *
- * @param name The name of the codec.
- * @param member The name of the member, such as `level`.
- */
-export function checkWhole(
-  name: string,
-  member: string,
-  value: unknown,
-  least: number,
-  most: number = Infinity,
-): number {
-  if (isWhole(value, least) && value <= most) return value;
-  const from = least === -Infinity ? "" : ` from ${least}`;
-  const to = most === Infinity ? "" : ` to ${most}`;
-  refuse(
-    `${member} of ${name} to be a whole number${from}${to}`,
-    value,
-    `/configuration/${member}`,
-  );
+  /**
+   * @param members The members that the configuration, which may be missing, may have.
+   * @throws {MetadataError} If it has others.
+   */
+  constructor(name: string, members: readonly N[], metadata: unknown) {
+    this.name = name;
+    // Some documents are parsed with the text of their numbers.
+    const { configuration } = parseExtension(
+      { name, configuration: withNumbers(metadata) },
+      "codec",
+    );
+    const what = `the configuration of ${name}`;
+    this.#members = below(
+      "/configuration",
+      () => checkMembers(configuration, what, [], members),
+    );
+  }
+
+  /** The value of a member; `undefined` also for `null`, by which Python programs leave members out. */
+  get(member: N): unknown {
+    return this.#members[member] ?? undefined;
+  }
+
+  /** A whole number. */
+  whole(
+    member: N,
+    least: number,
+    most: number = Infinity,
+    standard?: number,
+  ): number {
+    const value = this.get(member) ?? standard;
+    if (isWhole(value, least) && value <= most) return value;
+    const from = least === -Infinity ? "" : ` from ${least}`;
+    const to = most === Infinity ? "" : ` to ${most}`;
+    throw this.refusal(member, `a whole number${from}${to}`);
+  }
+
+  /** One of some texts, which is not `null`. */
+  oneOf<const T extends string>(
+    member: N,
+    values: readonly T[],
+    standard: T,
+  ): T {
+    const { [member]: value = standard } = this.#members;
+    if (values.includes(value as T)) return value as T;
+    const names = values.map(describe);
+    const last = names.pop();
+    throw this.refusal(member, `${names.join(", ")} or ${last}`);
+  }
+
+  /**
+   * The error for a member.
+   *
+   * @param expected What the member has to be.
+   */
+  refusal(member: N, expected: string): MetadataError {
+    return new MetadataError(
+      `Expected ${member} of ${this.name} to be ${expected}, found ${
+        describe(this.#members[member])
+      }`,
+      `/configuration/${member}`,
+    );
+  }
 }
 
 /** The rows of a chunk, which are its elements at each place of its first dimension that is longer than 1. */

@@ -1,4 +1,3 @@
-import { refuse } from "../metadata/mod.ts";
 import {
   joinBytes,
   type NativeZlib,
@@ -8,12 +7,7 @@ import {
   pieceSize,
 } from "../runtime/mod.ts";
 import { adler32 } from "./checksum_codecs.ts";
-import {
-  type BytesCodec,
-  checkWhole,
-  type ChunkMetadata,
-  parseCodecConfiguration,
-} from "./codec.ts";
+import { type BytesCodec, type ChunkMetadata, Configuration } from "./codec.ts";
 import {
   bytesCodec,
   type DecodedLength,
@@ -81,21 +75,20 @@ function parseDeflate(
   configuration: unknown,
 ): DeflateConfiguration {
   const isLibdeflate = name === "imagecodecs_deflate";
-  const { level, raw = false } = parseCodecConfiguration(
+  const members = new Configuration<"level" | "raw">(
     name,
     isLibdeflate ? ["level", "raw"] : ["level"],
     configuration,
   );
-  if (typeof raw !== "boolean") {
-    refuse(`raw of ${name} to be true or false`, raw, "/configuration/raw");
-  }
+  const raw = members.get("raw") ?? false;
+  if (typeof raw !== "boolean") throw members.refusal("raw", "true or false");
   const standard = name.startsWith("imagecodecs_")
     ? IMAGECODECS_LEVEL
     : DEFAULT_LEVEL;
   const [least, most] = isLibdeflate
     ? [0, HIGHEST_LIBDEFLATE_LEVEL]
     : [-1, HIGHEST_LEVEL];
-  const checked = checkWhole(name, "level", level ?? standard, least, most);
+  const checked = members.whole("level", least, most, standard);
   const compressed = name.endsWith("gzip") ? "gzip" : "zlib";
   return {
     format: raw ? "deflate" : compressed,

@@ -1,7 +1,7 @@
 import { describe } from "../errors/mod.ts";
-import { isWhole, refuse } from "../metadata/mod.ts";
+import { isWhole } from "../metadata/mod.ts";
 import { checkNumberType, sizeOfType } from "./cast_elements.ts";
-import type { Chunk, ChunkMetadata } from "./codec.ts";
+import type { Chunk, ChunkMetadata, Configuration } from "./codec.ts";
 
 /**
  * The elements of a chunk in the order of the memory, in which they are stored:
@@ -126,20 +126,17 @@ export function rowOf(shape: readonly number[], axis: number): number {
   return shape.slice(axis).reduce((product, n) => product * n, 1);
 }
 
-/** Checks the axis in the configuration of a codec, which may count from the last one, -1. */
-export function checkAxis(
-  name: string,
-  axis: unknown,
+/** The axis in the configuration of a codec, the last one by default, which may count from the last one, -1. */
+export function axisOf(
+  members: Configuration<"axis">,
   dimensions: number,
 ): number {
+  const axis = members.get("axis") ?? -1;
   const place = (axis as number) < 0 ? dimensions + (axis as number) : axis;
   if (isWhole(place) && place < dimensions) return place;
-  refuse(
-    `axis of ${name} to be a whole number from ${-dimensions} to ${
-      dimensions - 1
-    }`,
-    axis,
-    "/configuration/axis",
+  throw members.refusal(
+    "axis",
+    `a whole number from ${-dimensions} to ${dimensions - 1}`,
   );
 }
 

@@ -1,11 +1,10 @@
 import { describe, MetadataError } from "../errors/mod.ts";
-import { refuse } from "../metadata/mod.ts";
 import { decodeBase64, joinBytes } from "../runtime/mod.ts";
 import {
   type Chunk,
   type CodecEntry,
+  Configuration,
   damaged,
-  parseCodecConfiguration,
 } from "./codec.ts";
 import { storedShape, stridesOf } from "./element_bytes.ts";
 import { colorConverter, type Colors } from "./jpeg/colors.ts";
@@ -42,7 +41,7 @@ const COLORS: Readonly<Record<string, Colors | undefined>> = {
 /** The end of a JPEG file. */
 const END = new Uint8Array([0xff, 0xd9]);
 
-interface Configuration {
+interface JpegConfiguration {
   readonly tables: Uint8Array | undefined;
   /** Bytes before the data of each chunk. */
   readonly header: Uint8Array | undefined;
@@ -157,50 +156,48 @@ function isLong(length: number): boolean {
   return length !== 1;
 }
 
-function parseConfiguration(configuration: unknown): Configuration {
-  const { tables, header, colorspace_jpeg, colorspace_data } =
-    parseCodecConfiguration(NAME, MEMBERS, configuration);
-  const storedColors = parseColors("colorspace_jpeg", colorspace_jpeg);
-  const colors = parseColors("colorspace_data", colorspace_data);
+function parseConfiguration(configuration: unknown): JpegConfiguration {
+  const members = new Configuration(NAME, MEMBERS, configuration);
+  const storedColors = parseColors(members, "colorspace_jpeg");
+  const colors = parseColors(members, "colorspace_data");
   if (storedColors && colors && !colorConverter(storedColors, colors)) {
-    refuse(
-      `colorspace_data of ${NAME} to be a color space that ${
-        describe(colorspace_jpeg)
-      } is decoded to`,
-      colorspace_data,
-      "/configuration/colorspace_data",
+    const stored = describe(members.get("colorspace_jpeg"));
+    throw members.refusal(
+      "colorspace_data",
+      `a color space that ${stored} is decoded to`,
     );
   }
   return {
-    tables: parseBase64("tables", tables),
-    header: parseBase64("header", header),
+    tables: parseBase64(members, "tables"),
+    header: parseBase64(members, "header"),
     storedColors,
     // As in imagecodecs, stored colors that are given are not converted by default.
     colors: colors ?? storedColors,
   };
 }
 
-function parseColors(member: string, value: unknown): Colors | undefined {
-  if (value === undefined || value === null) return undefined;
-  const name = String(value).toLowerCase();
+type Member = typeof MEMBERS[number];
+
+function parseColors(
+  members: Configuration<Member>,
+  member: Member,
+): Colors | undefined {
+  const name = String(members.get(member) ?? "unknown").toLowerCase();
   if (Object.hasOwn(COLORS, name)) return COLORS[name];
-  refuse(
-    `${member} of ${NAME} to be UNKNOWN, GRAYSCALE, RGB, YCbCr, CMYK or YCCK`,
-    value,
-    `/configuration/${member}`,
+  throw members.refusal(
+    member,
+    "UNKNOWN, GRAYSCALE, RGB, YCbCr, CMYK or YCCK",
   );
 }
 
-function parseBase64(member: string, value: unknown): Uint8Array | undefined {
-  if (value === undefined || value === null) return undefined;
+function parseBase64(
+  members: Configuration<Member>,
+  member: Member,
+): Uint8Array | undefined {
+  const text = members.get(member);
+  if (text === undefined) return undefined;
   try {
-    if (typeof value === "string") {
-      return decodeBase64(value);
-    }
+    if (typeof text === "string") return decodeBase64(text);
   } catch { /* Refused below. */ }
-  refuse(
-    `${member} of ${NAME} to be bytes in Base64`,
-    value,
-    `/configuration/${member}`,
-  );
+  throw members.refusal(member, "bytes in Base64");
 }

@@ -3,8 +3,8 @@ import {
   type Chunk,
   type ChunkMetadata,
   type CodecEntry,
+  Configuration,
   damaged,
-  parseCodecConfiguration,
   rowsOf,
 } from "./codec.ts";
 import { storedShape, stridesOf } from "./element_bytes.ts";
@@ -39,7 +39,7 @@ const MEMBERS = [
 export function loadLerc(): Promise<CodecEntry> {
   return Promise.resolve({
     fromConfig(configuration, metadata) {
-      parseCodecConfiguration(NAME, MEMBERS, configuration);
+      new Configuration(NAME, MEMBERS, configuration);
       const { dataType, shape } = metadata;
       if (hasLercType(dataType) && shape.filter(isLong).length <= 3) {
         return new LercCodec(metadata);

@@ -1,9 +1,5 @@
 import { blockEngine, decodedMemory } from "./block_engine.ts";
-import {
-  checkWhole,
-  type CodecEntry,
-  parseCodecConfiguration,
-} from "./codec.ts";
+import { type CodecEntry, Configuration } from "./codec.ts";
 import { bytesCodec, decodedLength, TooLong } from "./decoded_length.ts";
 
 /** The bytes before the block: the length of what it decodes to, little-endian. */
@@ -26,12 +22,11 @@ const MOST_EXPANSION = 255;
 export function lz4Entry(name: string): CodecEntry {
   return {
     fromConfig(configuration, metadata) {
-      const { acceleration: given = 1 } = parseCodecConfiguration(
+      const acceleration = new Configuration(
         name,
         ["acceleration"],
         configuration,
-      );
-      const acceleration = checkWhole(name, "acceleration", given, -Infinity);
+      ).whole("acceleration", -Infinity, Infinity, 1);
       const length = decodedLength(name, metadata);
       // LZ4 limits the acceleration to 1 to 65537.
       const speed = Math.min(Math.max(acceleration, 1), 65537);

@@ -3,14 +3,14 @@
  * codes of 9 to 12 bits, from the highest bit on, which get longer one code early.
  * Source: TIFF 6.0, section 13
  */
-import { type CodecEntry, parseCodecConfiguration } from "./codec.ts";
+import { type CodecEntry, Configuration } from "./codec.ts";
 import { bytesCodec, decodedLength } from "./decoded_length.ts";
 
 /** The codec `imagecodecs_lzw`. */
 export const LZW: CodecEntry = {
   fromConfig(configuration, metadata) {
     const name = "imagecodecs_lzw";
-    parseCodecConfiguration(name, [], configuration);
+    new Configuration(name, [], configuration);
     const length = decodedLength(name, metadata);
     return bytesCodec(name, length, {
       encode: encodeLzw,

@@ -6,7 +6,6 @@
  * Source: https://numcodecs.readthedocs.io/en/stable/filter/index.html
  */
 import { DamageError, describe, MetadataError } from "../errors/mod.ts";
-import { refuse } from "../metadata/mod.ts";
 import { roundHalfEven } from "../runtime/mod.ts";
 import {
   castValues,
@@ -22,10 +21,9 @@ import {
 import { parseCastValue, parseScaleOffset } from "./cast_codecs.ts";
 import {
   type BytesEntry,
-  checkWhole,
   type ChunkMetadata,
   type CodecEntry,
-  parseCodecConfiguration,
+  Configuration,
 } from "./codec.ts";
 import { type Filter, filterCodec, type ParseFilter } from "./filter_codec.ts";
 import {
@@ -68,50 +66,43 @@ const PARSERS: Readonly<Record<string, ParseFilter>> = {
   scale_offset: parseScaleOffset,
 };
 
-/** Checks a data type of the configuration; that of the array by default. */
-function checkType(
-  name: string,
-  member: string,
-  dtype: unknown,
-  standard: string,
+/** A data type of the configuration. */
+function typeOf<N extends string>(
+  members: Configuration<N>,
+  member: N,
+  standard?: string,
 ): NumberType {
-  const type = dtype === undefined || dtype === null
-    ? standard
-    : fromNumpy(dtype);
+  const dtype = members.get(member);
+  const type = dtype === undefined ? standard : fromNumpy(dtype);
   if (type !== undefined && isNumberType(type)) return type;
-  refuse(
-    `${member} of ${name} to be a data type of integers or floats, such as "<u2"`,
-    dtype ?? standard,
-    `/configuration/${member}`,
+  throw members.refusal(
+    member,
+    'a data type of integers or floats, such as "<u2"',
   );
 }
 
-/** Checks the data type of decoded elements, which is that of the array. */
-function checkDecoded(
-  name: string,
-  member: string,
-  dtype: unknown,
+/** The data type of decoded elements, which is that of the array. */
+function decodedTypeOf<N extends string>(
+  members: Configuration<N>,
+  member: N,
   dataType: string,
 ): NumberType {
-  const type = checkType(name, member, dtype, dataType);
+  const type = typeOf(members, member, dataType);
   if (type === dataType) return type;
-  refuse(
-    `${member} of ${name} to be the data type of its array, ${
-      describe(dataType)
-    }`,
-    dtype,
-    `/configuration/${member}`,
+  throw members.refusal(
+    member,
+    `the data type of its array, ${describe(dataType)}`,
   );
 }
 
-function checkNumber(name: string, member: string, value: unknown): number {
+function numberIn<N extends string>(
+  members: Configuration<N>,
+  member: N,
+): number {
+  const value = members.get(member);
   if (typeof value === "number" && Number.isFinite(value)) return value;
   if (typeof value === "bigint") return Number(value);
-  refuse(
-    `${member} of ${name} to be a number`,
-    value,
-    `/configuration/${member}`,
-  );
+  throw members.refusal(member, "a number");
 }
 
 /** The data types of decoded and of encoded elements, and further members of the configuration. */
@@ -121,13 +112,13 @@ function parseTypes<N extends string>(
   configuration: unknown,
   { dataType }: ChunkMetadata,
 ) {
-  const members = parseCodecConfiguration<N | "dtype" | "astype">(
+  const members = new Configuration<N | "dtype" | "astype">(
     name,
     [...names, "dtype", "astype"],
     configuration,
   );
-  const type = checkDecoded(name, "dtype", members.dtype, dataType);
-  const stored = checkType(name, "astype", members.astype, type);
+  const type = decodedTypeOf(members, "dtype", dataType);
+  const stored = typeOf(members, "astype", type);
   return { members, type, stored };
 }
 
@@ -189,8 +180,8 @@ function parseFixedScaleOffset(
     configuration,
     metadata,
   );
-  const offset = checkNumber(name, "offset", members.offset);
-  const scale = checkNumber(name, "scale", members.scale);
+  const offset = numberIn(members, "offset");
+  const scale = numberIn(members, "scale");
   return {
     stored,
     encode(bytes) {
@@ -248,13 +239,9 @@ function parseQuantize(
   );
   for (const [member, each] of [["dtype", type], ["astype", stored]] as const) {
     if (each.startsWith("float")) continue;
-    refuse(
-      `${member} of ${name} to be a data type of floats`,
-      members[member] ?? each,
-      `/configuration/${member}`,
-    );
+    throw members.refusal(member, "a data type of floats");
   }
-  const digits = checkWhole(name, "digits", members.digits, -400, 400);
+  const digits = members.whole("digits", -400, 400);
   return {
     stored,
     encode(bytes) {
@@ -280,13 +267,13 @@ function parseAsType(
   configuration: unknown,
   { dataType }: ChunkMetadata,
 ): Filter {
-  const { encode_dtype, decode_dtype } = parseCodecConfiguration(
+  const members = new Configuration(
     name,
     ["encode_dtype", "decode_dtype"],
     configuration,
   );
-  const type = checkDecoded(name, "decode_dtype", decode_dtype, dataType);
-  const stored = checkType(name, "encode_dtype", encode_dtype ?? "", "");
+  const type = decodedTypeOf(members, "decode_dtype", dataType);
+  const stored = typeOf(members, "encode_dtype");
   return {
     stored,
     encode: (bytes) => writeValues(readValues(bytes, type), stored),
@@ -311,8 +298,8 @@ function parseBitround(
   configuration: unknown,
   { dataType }: ChunkMetadata,
 ): Filter {
-  const members = parseCodecConfiguration(name, ["keepbits"], configuration);
-  const keepbits = checkWhole(name, "keepbits", members.keepbits, 0);
+  const members = new Configuration(name, ["keepbits"], configuration);
+  const keepbits = members.whole("keepbits", 0);
   const type = checkNumberType(name, dataType);
   return {
     stored: type,
@@ -324,10 +311,9 @@ function parseBitround(
         );
       }
       if (keepbits > bits) {
-        refuse(
-          `keepbits of ${name} to be at most ${bits}, the bits in the fraction of ${type}`,
-          keepbits,
-          "/configuration/keepbits",
+        throw members.refusal(
+          "keepbits",
+          `at most ${bits}, the bits in the fraction of ${type}`,
         );
       }
       return roundBits(bytes.slice(), sizeOfType(type), bits - keepbits);
@@ -372,7 +358,7 @@ function parsePackBits(
   configuration: unknown,
   { dataType, shape }: ChunkMetadata,
 ): Filter {
-  parseCodecConfiguration(name, [], configuration);
+  new Configuration(name, [], configuration);
   if (dataType !== "bool") {
     throw new MetadataError(
       `Expected the data type "bool" for ${name}, found ${describe(dataType)}`,

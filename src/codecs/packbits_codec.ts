@@ -1,12 +1,11 @@
 import { describe, MetadataError } from "../errors/mod.ts";
-import { checkOneOf, isWhole, refuse } from "../metadata/mod.ts";
 import { isNumberType, sizeOfType } from "./cast_elements.ts";
 import {
   type BytesEntry,
   type Chunk,
   type CodecEntry,
+  Configuration,
   damaged,
-  parseCodecConfiguration,
 } from "./codec.ts";
 import { elementBytes } from "./element_bytes.ts";
 
@@ -119,30 +118,14 @@ function parsePackbits(
   }
   const size = dataType === "bool" ? 1 : sizeOfType(dataType);
   const bits = dataType === "bool" ? 1 : 8 * size;
-  const { padding_encoding = "none", first_bit, last_bit } =
-    parseCodecConfiguration(
-      "packbits",
-      ["padding_encoding", "first_bit", "last_bit"],
-      configuration,
-    );
-  const padding = checkOneOf(
-    padding_encoding,
-    PADDING,
-    'padding_encoding of packbits to be "none", "first_byte" or "last_byte"',
-    "/configuration/padding_encoding",
+  const members = new Configuration(
+    "packbits",
+    ["padding_encoding", "first_bit", "last_bit"],
+    configuration,
   );
-  const bitFrom = (least: number, value: unknown, name: string): number => {
-    if (isWhole(value, least) && value < bits) return value;
-    refuse(
-      `${name} of packbits to be a bit of ${
-        describe(dataType)
-      }, from ${least} to ${bits - 1}, or null`,
-      value,
-      `/configuration/${name}`,
-    );
-  };
-  const first = bitFrom(0, first_bit ?? 0, "first_bit");
-  const last = bitFrom(first, last_bit ?? bits - 1, "last_bit");
+  const padding = members.oneOf("padding_encoding", PADDING, "none");
+  const first = members.whole("first_bit", 0, bits - 1, 0);
+  const last = members.whole("last_bit", first, bits - 1, bits - 1);
   const isSigned = dataType.startsWith("int");
   return { field: { size, first, bits: last - first + 1, isSigned }, padding };
 }

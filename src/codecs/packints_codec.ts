@@ -1,13 +1,13 @@
 import { describe, MetadataError } from "../errors/mod.ts";
-import { coreDataType, isWhole, refuse } from "../metadata/mod.ts";
+import { coreDataType } from "../metadata/mod.ts";
 import { copyBytes } from "../runtime/mod.ts";
 import {
   type Chunk,
   type ChunkMetadata,
   type CodecEntry,
+  Configuration,
   damaged,
   neededLength,
-  parseCodecConfiguration,
 } from "./codec.ts";
 import { elementBytes, stridesOf } from "./element_bytes.ts";
 
@@ -101,7 +101,7 @@ function parsePacking(
   configuration: unknown,
   { dataType, shape }: ChunkMetadata,
 ): Packing {
-  const { bitspersample = 8, bitorder, runlen = 0 } = parseCodecConfiguration(
+  const members = new Configuration(
     PACKINTS,
     ["bitspersample", "bitorder", "runlen"],
     configuration,
@@ -114,35 +114,25 @@ function parsePacking(
       }`,
     );
   }
-  if (!isWhole(bitspersample, 1) || bitspersample > size!) {
-    refuse(
-      `bitspersample of ${PACKINTS} to be from 1 to ${size}`,
-      bitspersample,
-      "/configuration/bitspersample",
-    );
-  }
-  if (bitorder !== undefined && bitorder !== null && bitorder !== ">") {
-    refuse(
-      `bitorder of ${PACKINTS} to be ">", the highest bit first`,
-      bitorder,
-      "/configuration/bitorder",
-    );
+  const bits = members.whole("bitspersample", 1, size, 8);
+  if ((members.get("bitorder") ?? ">") !== ">") {
+    throw members.refusal("bitorder", '">", the highest bit first');
   }
   const elements = shape.reduce((product, n) => product * n, 1);
-  if (!isWhole(runlen) || runlen > 0 && elements % runlen !== 0) {
-    refuse(
-      `runlen of ${PACKINTS} to be 0 or to divide the ${elements} elements of a chunk`,
-      runlen,
-      "/configuration/runlen",
+  const runlen = members.whole("runlen", 0, Infinity, 0);
+  if (runlen > 0 && elements % runlen !== 0) {
+    throw members.refusal(
+      "runlen",
+      `0 or a divisor of the ${elements} elements of a chunk`,
     );
   }
   const row = runlen || elements;
   return {
     ElementArray: ARRAYS[size!],
-    bits: bitspersample,
+    bits,
     row,
     count: elements / row,
-    rowSize: Math.ceil(row * bitspersample / 8),
+    rowSize: Math.ceil(row * bits / 8),
   };
 }
 

@@ -4,9 +4,9 @@
  * Source: https://github.com/cgohlke/imagecodecs, `imagecodecs/zarr.py`
  */
 import { describe, MetadataError } from "../errors/mod.ts";
-import { isWhole, refuse } from "../metadata/mod.ts";
-import { type ChunkMetadata, parseCodecConfiguration } from "./codec.ts";
-import { checkAxis, numberSize, rowOf, storedShape } from "./element_bytes.ts";
+import { isWhole } from "../metadata/mod.ts";
+import { type ChunkMetadata, Configuration } from "./codec.ts";
+import { axisOf, numberSize, rowOf, storedShape } from "./element_bytes.ts";
 import type { Filter } from "./filter_codec.ts";
 
 /** `imagecodecs_delta`: differences along an axis, as in predictor 2 of TIFF. */
@@ -64,29 +64,21 @@ function parseRows(
   configuration: unknown,
   metadata: ChunkMetadata,
 ): Rows {
-  const { axis = -1, dist = 1 } = parseCodecConfiguration(
-    name,
-    ["axis", "dist"],
-    configuration,
-  );
+  const members = new Configuration(name, ["axis", "dist"], configuration);
+  const dist = members.get("dist") ?? 1;
   const size = numberSize(name, metadata.dataType);
   const shape = storedShape(name, metadata);
-  const place = checkAxis(name, axis, shape.length);
+  const place = axisOf(members, shape.length);
   const isFloatpred = name === "imagecodecs_floatpred";
   if (isFloatpred && place < shape.length - 2) {
-    refuse(`axis of ${name} to be -1 or -2`, axis, "/configuration/axis");
+    throw members.refusal("axis", "-1 or -2");
   }
   const isRight = isFloatpred
     ? isWhole(dist, 1) && shape[place]! % dist === 0
     : dist === 1;
   if (!isRight) {
-    refuse(
-      `dist of ${name} to ${
-        isFloatpred ? `divide the length of the axis, ${shape[place]}` : "be 1"
-      }`,
-      dist,
-      "/configuration/dist",
-    );
+    const expected = `a divisor of the length of the axis, ${shape[place]}`;
+    throw members.refusal("dist", isFloatpred ? expected : "1");
   }
   const distance = rowOf(shape, place + 1) * (dist as number);
   return { size, count: rowOf(shape, place), distance };

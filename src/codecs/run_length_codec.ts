@@ -3,20 +3,20 @@
  * of TIFF, which TIFF calls PackBits: a count, and bytes to copy or a byte to repeat.
  * Source: TIFF 6.0, section 9
  */
-import { type CodecEntry, parseCodecConfiguration } from "./codec.ts";
+import { type CodecEntry, Configuration } from "./codec.ts";
 import { bytesCodec, decodedLength } from "./decoded_length.ts";
-import { checkAxis, numberSize, rowOf, storedShape } from "./element_bytes.ts";
+import { axisOf, numberSize, rowOf, storedShape } from "./element_bytes.ts";
 
 /** The codec `imagecodecs_packbits`, whose rows start at an axis. */
 export const PACKBITS: CodecEntry = {
   fromConfig(configuration, metadata) {
     const name = "imagecodecs_packbits";
-    const { axis } = parseCodecConfiguration(name, ["axis"], configuration);
+    const members = new Configuration(name, ["axis"], configuration);
     const length = decodedLength(name, metadata);
     const shape = storedShape(name, metadata);
-    const row = axis === undefined || axis === null
+    const row = members.get("axis") === undefined
       ? Infinity
-      : rowOf(shape, checkAxis(name, axis, shape.length)) *
+      : rowOf(shape, axisOf(members, shape.length)) *
         numberSize(name, metadata.dataType);
     return bytesCodec(name, length, {
       encode: (bytes) => encodeRuns(bytes, Math.min(row, bytes.length)),

@@ -1,11 +1,7 @@
 import { coreDataType } from "../metadata/mod.ts";
 import { copyBytes } from "../runtime/mod.ts";
 import { blockEngine } from "./block_engine.ts";
-import {
-  checkWhole,
-  type CodecEntry,
-  parseCodecConfiguration,
-} from "./codec.ts";
+import { type CodecEntry, Configuration } from "./codec.ts";
 import { bytesCodec, decodedLength } from "./decoded_length.ts";
 
 /**
@@ -17,14 +13,9 @@ import { bytesCodec, decodedLength } from "./decoded_length.ts";
 export const SHUFFLE: CodecEntry = {
   fromConfig(configuration, metadata) {
     const name = "numcodecs.shuffle";
-    const { elementsize } = parseCodecConfiguration(
-      name,
-      ["elementsize"],
-      configuration,
-    );
-    const bits = coreDataType(metadata.dataType)?.bits;
-    const standard = bits === undefined ? 4 : bits / 8;
-    const size = checkWhole(name, "elementsize", elementsize ?? standard, 0);
+    const bits = coreDataType(metadata.dataType)?.bits ?? 32;
+    const size = new Configuration(name, ["elementsize"], configuration)
+      .whole("elementsize", 0, Infinity, bits / 8);
     const change = (bytes: Uint8Array, direction: "order" | "restore") => {
       if (size <= 1) return copyBytes(bytes);
       const changed = new Uint8Array(bytes.length);
@@ -60,7 +51,7 @@ export const SHUFFLE: CodecEntry = {
 export const BIT_ORDER: CodecEntry = {
   fromConfig(configuration, metadata) {
     const name = "zarr-parts.bitorder";
-    parseCodecConfiguration(name, [], configuration);
+    new Configuration(name, [], configuration);
     const length = decodedLength(name, metadata);
     const reverse = (bytes: Uint8Array) => bytes.map(reversed);
     return bytesCodec(name, length, { encode: reverse, decode: reverse });

@@ -1,5 +1,5 @@
 import { joinBytes, uint32 } from "../runtime/mod.ts";
-import { type CodecEntry, damaged, parseCodecConfiguration } from "./codec.ts";
+import { type CodecEntry, Configuration, damaged } from "./codec.ts";
 import { stridesOf } from "./element_bytes.ts";
 
 /** Texts or bytes, in memory order. */
@@ -24,7 +24,7 @@ const LENGTH_SIZE = 4;
 export function vlenEntry(name: string): CodecEntry {
   return {
     fromConfig(configuration, { shape }) {
-      parseCodecConfiguration(name, [], configuration);
+      new Configuration(name, [], configuration);
       return name.endsWith("utf8")
         ? vlenCodec(shape, UTF8)
         : vlenCodec(shape, BYTES);

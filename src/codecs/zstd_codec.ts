@@ -9,10 +9,9 @@ import {
 } from "../runtime/mod.ts";
 import {
   type BytesCodec,
-  checkWhole,
   type ChunkMetadata,
+  Configuration,
   damaged,
-  parseCodecConfiguration,
 } from "./codec.ts";
 import {
   bytesCodec,
@@ -52,12 +51,14 @@ export function zstdEntry(
 ): { fromConfig(configuration: unknown, metadata: ChunkMetadata): BytesCodec } {
   return {
     fromConfig(configuration, metadata) {
-      const { level = DEFAULT_LEVEL, checksum = false } =
-        parseCodecConfiguration(name, ["level", "checksum"], configuration);
+      const members = new Configuration(
+        name,
+        ["level", "checksum"],
+        configuration,
+      );
       const parsed = {
-        level: checkWhole(name, "level", level ?? DEFAULT_LEVEL, -131072, 22) ||
-          DEFAULT_LEVEL,
-        checksum: checksum === true,
+        level: members.whole("level", -131072, 22, 0) || DEFAULT_LEVEL,
+        checksum: members.get("checksum") === true,
       };
       const length = decodedLength(name, metadata);
       const { reusesMemory = false } = metadata;
