@@ -23,6 +23,7 @@ import {
   stacked,
   type TiffFileShards,
   type TiffPicture,
+  type TiffSelection,
   type TiffShard,
   valueAttributes,
   withBandsFirst,
@@ -34,7 +35,6 @@ import type {
   PlacedFile,
   Placement,
 } from "./adopt_files.ts";
-import type { AdoptTiffsOptions } from "./adopt_tiffs.ts";
 import {
   adoptedLayout,
   adoptedParts,
@@ -44,11 +44,9 @@ import {
 } from "./adopted_array.ts";
 
 /** What is adopted of TIFFs, and how. */
-interface TiffAdoption extends
-  Pick<
-    AdoptTiffsOptions,
-    "attributes" | "page" | "series" | "overview" | "fillValue"
-  > {
+interface TiffAdoption extends Omit<TiffSelection, "isPyramid"> {
+  /** The user's own attributes. */
+  readonly attributes?: Readonly<Record<string, unknown>> | undefined;
   /** The path of a group whose arrays are the pages and their overviews, and the name of the picture. */
   readonly pyramid?: {
     readonly path: string;
