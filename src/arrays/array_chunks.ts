@@ -12,6 +12,7 @@ import { mayHaveRecords, setShard, type ShardForm } from "../shards/mod.ts";
 import {
   abortable,
   assertByteRange,
+  assertDeletes,
   assertStore,
   assertValue,
   assertWritable,
@@ -296,14 +297,8 @@ export class ArrayChunks {
   ): Promise<void> {
     const key = this.key(coordinates);
     options?.signal?.throwIfAborted();
-    if (this.#chunks.remove === undefined) {
-      throw new TypeError(
-        `Cannot remove key ${
-          describe(key)
-        }: the store has no "delete" method (${this.#name()})`,
-      );
-    }
-    await this.#chunks.remove([key], options);
+    assertDeletes(this.#store, key);
+    await this.#chunks.remove!([key], options);
   }
 
   /**

@@ -81,11 +81,5 @@ export async function hasDocument(
   key: StoreKey,
   options?: StoreOptions,
 ): Promise<boolean> {
-  options?.signal?.throwIfAborted();
-  const size = await backendOf(store).read(
-    [key],
-    (values) => values.size(key),
-    options,
-  );
-  return size !== undefined;
+  return await backendOf(store).size(key, options) !== undefined;
 }

@@ -9,12 +9,9 @@ import { type ChunkMetadata, stridesOf } from "../codecs/mod.ts";
 import { describe } from "../errors/mod.ts";
 import { namedCodecs, type NamedConfiguration } from "../metadata/mod.ts";
 import {
-  assertShardIndex,
   coordinatesInShard,
-  decodeShardIndex,
+  decodeShard,
   parseShardLayout,
-  type ShardIndex,
-  shardIndexSize,
   type ShardLayout,
 } from "../shards/mod.ts";
 import {
@@ -217,11 +214,11 @@ function shardDecoder(
      */
     async decode(encoded: Uint8Array) {
       const shard = isDecoded ? copyBytes(encoded) : encoded;
-      const index = indexOf(shard, layout);
+      const chunks = chunksIn(shard, layout);
       const bytes = new Uint8Array(
         shape.reduce((product, n) => product * n, size),
       );
-      if (index.includes(undefined)) {
+      if (chunks.includes(undefined)) {
         if (fill === undefined) {
           throw new TypeError(
             "an inner chunk is absent, and the fill value is not understood",
@@ -230,13 +227,11 @@ function shardDecoder(
         const to = { bytes, offset: 0, strides: stride };
         repeatElement(to, fill, shape, size);
       }
-      for (const [place, entry] of index.entries()) {
-        if (entry === undefined) continue;
-        const { offset, length } = entry;
+      for (const [place, stored] of chunks.entries()) {
+        if (stored === undefined) continue;
         const coordinates = coordinatesInShard(place, layout);
         let chunk: ChunkElements;
         try {
-          const stored = shard.subarray(offset, offset + length);
           chunk = await coder.decode(stored, undefined);
         } catch (cause) {
           const reason = cause instanceof Error ? cause.message : String(cause);
@@ -263,19 +258,10 @@ function shardDecoder(
   };
 }
 
-/** Reads the index; errors have no key, which the caller adds. */
-function indexOf(shard: Uint8Array, layout: ShardLayout): ShardIndex {
-  const size = shardIndexSize(layout);
-  const start = layout.indexLocation === "start"
-    ? 0
-    : Math.max(0, shard.length - size);
+/** Finds the inner chunks of a shard; errors have no key, which the caller adds. */
+function chunksIn(shard: Uint8Array, layout: ShardLayout) {
   try {
-    const index = decodeShardIndex(
-      shard.subarray(start, start + size),
-      layout,
-    );
-    assertShardIndex(index, layout, shard.length);
-    return index;
+    return decodeShard(shard, layout, "");
   } catch (cause) {
     throw new Error((cause as Error).message, { cause });
   }

@@ -126,7 +126,7 @@ export class ShardWriter {
         void await this.#openStored(values, key, options);
       if (bytes) {
         return await setValue(
-          { prepare: (...args) => this.#backend.prepare!(...args) },
+          this.#backend,
           key,
           bytes,
           signal ? { signal } : {},
@@ -275,7 +275,7 @@ export async function setShard(
   assertOtherBytes(otherBytes);
   assertWritable(backend.prepare, key);
   await setValue(
-    { prepare: (...args) => backend.prepare!(...args) },
+    backend,
     key,
     value,
     options,

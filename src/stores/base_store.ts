@@ -309,15 +309,15 @@ export function storeOf(
   return store;
 }
 
-/** Stores one value from bytes or a stream by {@linkcode Backend.prepare}. */
+/** Stores one value from bytes or a stream in a backend that can write. */
 export async function setValue(
-  backend: Pick<Required<Backend>, "prepare">,
+  backend: Pick<Backend, "prepare">,
   key: StoreKey,
   value: Uint8Array | ReadableStream<Uint8Array>,
   options?: ChangeOptions,
   check?: (values: Snapshot) => Promise<void>,
 ): Promise<void> {
-  const pending = await backend.prepare([key], options);
+  const pending = await backend.prepare!([key], options);
   try {
     if (value instanceof Uint8Array) await pending.set(key, value);
     else {

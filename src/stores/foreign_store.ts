@@ -303,20 +303,13 @@ async function replace(
     bytes: Uint8Array | undefined,
     options?: StoreOptions,
   ) => {
-    if (bytes !== undefined) await store.set!(key, bytes, options);
-    else if (typeof store.delete === "function") {
-      try {
-        await store.delete(key, options);
-      } catch (error) {
-        // zarrita's store of files refuses to delete what is absent.
-        if (await store.get(key) !== undefined) throw error;
-      }
-    } else {
-      throw new TypeError(
-        `Cannot remove key ${
-          JSON.stringify(key)
-        }: the store has no "delete" method`,
-      );
+    if (bytes !== undefined) return await store.set!(key, bytes, options);
+    assertDeletes(store, key);
+    try {
+      await store.delete!(key, options);
+    } catch (error) {
+      // zarrita's store of files refuses to delete what is absent.
+      if (await store.get(key) !== undefined) throw error;
     }
   };
   if (keys.length === 1) return await put(keys[0]!, values?.[0], options);
@@ -349,4 +342,14 @@ async function replace(
       } could not be changed, and could not be restored either: they may belong to different writes`,
     );
   }
+}
+
+/** Refuses a store that cannot delete. */
+export function assertDeletes(store: Store, key: StoreKey): void {
+  if (typeof store.delete === "function") return;
+  throw new TypeError(
+    `Cannot remove key ${
+      JSON.stringify(key)
+    }: the store has no "delete" method`,
+  );
 }

@@ -43,7 +43,7 @@ export {
   type FileSystemStoreOptions,
 } from "./file_system/file_system_store.ts";
 export { isAbsence, isDiskFull } from "./file_system/system.ts";
-export { backendOf } from "./foreign_store.ts";
+export { assertDeletes, backendOf } from "./foreign_store.ts";
 export type { HttpStoreOptions } from "./http/http_client.ts";
 export { HttpStore } from "./http/http_store.ts";
 export { MemoryPendingValues } from "./locked_store.ts";

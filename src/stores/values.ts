@@ -6,7 +6,7 @@ import { isSameBytes } from "../runtime/mod.ts";
 import type { BaseWritableStore } from "./base_store.ts";
 import { discard } from "./byte_streams.ts";
 import { describeStore } from "./describe_store.ts";
-import { backendOf } from "./foreign_store.ts";
+import { assertDeletes, backendOf } from "./foreign_store.ts";
 import type { Store, StoreKey, StoreOptions } from "./store.ts";
 
 /** Stores a value. A stream is cancelled on failure. */
@@ -48,13 +48,7 @@ export async function remove(
   options: StoreOptions = {},
 ): Promise<void> {
   options.signal?.throwIfAborted();
-  if (typeof store.delete !== "function") {
-    throw new TypeError(
-      `Cannot remove key ${
-        JSON.stringify(key)
-      }: the store has no "delete" method`,
-    );
-  }
+  assertDeletes(store, key);
   await backendOf(store).remove!([key], options);
 }
 

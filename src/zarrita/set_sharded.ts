@@ -431,8 +431,7 @@ async function put(
   }
   if (whole !== undefined) {
     const bytes = whole.get(0)!;
-    const writable = backend as Required<Backend>;
-    return await setValue(writable, key, bytes, storeOptions);
+    return await setValue(backend, key, bytes, storeOptions);
   }
   await backend.update!([key], async (values) => {
     const stored = await values.read(key);
