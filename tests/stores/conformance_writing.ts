@@ -12,37 +12,6 @@ const KEY = "/c/0/1";
 
 export const writingCases: readonly Case[] = [
   {
-    name: "set stores bytes, and replaces them by longer and shorter ones",
-    needs: ["set"],
-    async run({ store, value }) {
-      for (const more of [3, 0, 70_001, 1, 2]) {
-        await store.set!(KEY, value(more, more));
-        assertEquals(await store.get(KEY), value(more, more));
-      }
-    },
-  },
-  {
-    name: "set stores a stream with any chunks",
-    needs: ["set", "stream"],
-    async run({ store, value }) {
-      for (const more of [70_001, 0, 5]) {
-        const bytes = value(more);
-        const middle = bytes.length >> 1;
-        for (
-          const chunks of [
-            [bytes],
-            [bytes.subarray(0, middle), bytes.subarray(middle)],
-            [new Uint8Array(), bytes, new Uint8Array()],
-            bytes.length === 0 ? [] : [bytes.slice()],
-          ]
-        ) {
-          await store.set!(KEY, streamOf(...chunks));
-          assertEquals(await store.get(KEY), bytes);
-        }
-      }
-    },
-  },
-  {
     name: "set does not keep the caller's memory",
     needs: ["set"],
     async run({ store, value }) {
@@ -171,33 +140,6 @@ export const writingCases: readonly Case[] = [
     },
   },
   {
-    name: "delete removes one value and no other",
-    needs: ["set", "delete"],
-    async run({ store, value }) {
-      const keys: StoreKey[] = ["/c/0/1", "/c/0/10", "/c/0/11", "/c/1/1"];
-      for (const key of keys) await store.set!(key, value(3));
-      await store.delete!("/c/0/1");
-      assertEquals(await store.get("/c/0/1"), undefined);
-      for (const key of keys.slice(1)) {
-        assertEquals(await store.get(key), value(3));
-      }
-    },
-  },
-  {
-    name: "delete of an absent key does not throw",
-    needs: ["set", "delete"],
-    async run({ store, value }) {
-      await store.delete!("/c/0/1");
-      await store.set!("/c/0/1", value(3));
-      await store.delete!("/c/0/2");
-      await store.delete!("/c/0/1/0");
-      await store.delete!("/c/7/1");
-      await store.delete!("/c/0/1");
-      await store.delete!("/c/0/1");
-      assertEquals(await store.get("/c/0/1"), undefined);
-    },
-  },
-  {
     name: "delete rejects aborted signals and invalid keys",
     needs: ["set", "delete"],
     async run(subject) {
@@ -221,49 +163,6 @@ export const writingCases: readonly Case[] = [
           );
         }
       });
-    },
-  },
-  {
-    name: "list returns the keys that start with the prefix, each once",
-    needs: ["list"],
-    async run({ store, fill, value }) {
-      assertEquals(await listed(store), []);
-      const keys: StoreKey[] = [
-        "/c/0/1",
-        "/c/0/10",
-        "/c/1/0",
-        "/c/10/0",
-        "/x/y/c/0/1",
-        "/xy/c/0/0",
-      ];
-      for (const key of keys) await fill(key, value(1));
-      for (
-        const prefix of [
-          "/",
-          "/c",
-          "/c/",
-          "/c/0",
-          "/c/0/",
-          "/c/1",
-          "/c/1/",
-          "/c/0/1",
-          "/c/0/10",
-          "/c/0/100",
-          "/c/0/1/",
-          "/x",
-          "/x/",
-          "/x/y/c/0",
-          "/nothing/",
-          "/..c",
-        ] as const
-      ) {
-        assertEquals(
-          await listed(store, prefix),
-          keys.filter((key) => key.startsWith(prefix)),
-          prefix,
-        );
-      }
-      assertEquals(await listed(store), keys);
     },
   },
   {

@@ -303,7 +303,7 @@ Deno.test("HttpStore refuses options that are unknown, out of range or of a wron
   const retries = 'Expected the option "retries" to be a number of at least 0';
   const timeout = 'Expected the option "timeout" to be a number above 0';
   const connections =
-    'Expected the option "connections" to be a number of at least 1';
+    'Expected the option "connections" to be a whole number from 1';
   const cases: [object, typeof RangeError | typeof TypeError, string][] = [
     [{ retries: -1 }, RangeError, `${retries}, found -1`],
     [{ retries: NaN }, RangeError, `${retries}, found NaN`],

@@ -3,6 +3,7 @@ import {
   FUNCTION,
   numberFrom,
   type OptionRules,
+  wholeFrom,
 } from "../../errors/mod.ts";
 import { joinBytes, MemoryLimit, rejectOnAbort } from "../../runtime/mod.ts";
 import { redactUrl } from "../describe_store.ts";
@@ -59,7 +60,7 @@ export interface HttpStoreOptions {
    */
   timeout?: number;
   /**
-   * The greatest number of requests at the same time. Further ones wait. A stream counts
+   * The greatest number of requests at the same time, a whole number. Further ones wait. A stream counts
    * until it begins. Defaults to 64.
    */
   connections?: number;
@@ -79,7 +80,7 @@ export const HTTP_OPTIONS: OptionRules<HttpStoreOptions> = {
     isValid: (value) => typeof value === "number" && value > 0,
     outOfRange: "numbers",
   },
-  connections: /* @__PURE__ */ numberFrom(1),
+  connections: { .../* @__PURE__ */ wholeFrom(1), outOfRange: "numbers" },
 };
 
 /** How a request differs from a plain GET request. */
