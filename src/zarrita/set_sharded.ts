@@ -25,7 +25,6 @@ import {
   type ShardContainer,
 } from "../shards/mod.ts";
 import {
-  type Backend,
   backendOf,
   setValue,
   type StoreKey,

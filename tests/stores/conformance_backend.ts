@@ -54,6 +54,7 @@ export const backendCases: readonly Case[] = [
             { offset: bytes.length - 1, length: 9 },
             { offset: bytes.length, length: 1 },
             { offset: 7, length: 66_000 },
+            { offset: 0, length: 0 },
             { suffixLength: 5 },
           ]
         ) {
@@ -65,9 +66,12 @@ export const backendCases: readonly Case[] = [
           );
         }
         assertEquals(await values.size(KEY), bytes.length);
+        const range = (await values.read(KEY, { offset: 1, length: 9 }))!;
         const read = (await values.read(KEY))!;
-        assertEquals(read, bytes);
+        const again = (await values.read(KEY))!;
+        assertEquals([read, range], [bytes, bytes.slice(1, 10)]);
         read.fill(99); // It belongs to the caller.
+        assertEquals(again, bytes);
         assertEquals(await readAll(await values.stream(KEY)), bytes);
         values.version(KEY)?.release();
       });

@@ -95,6 +95,47 @@ async function bucketOf(
 }
 
 const forbidden = () => new Response(null, { status: 403 });
+
+/** A program whose requests of a kind are refused, after something has been done. */
+function refusing(
+  bucket: SimulatedBucket,
+  kind: Kind,
+  act: (request: Request) => void = () => {},
+): Chunk {
+  return program(bucket, (request) => {
+    if (!kind(request)) return undefined;
+    act(request);
+    return forbidden();
+  });
+}
+
+/** Leaves the journal of a write whose last upload is spoilt. */
+async function leaveSpoilt(bucket: SimulatedBucket): Promise<void> {
+  const killed = refusing(
+    bucket,
+    completesLast,
+    (request) => bucket.cutOff(request),
+  );
+  await assertRejects(() => killed.write(2), PendingWriteError);
+}
+
+/** Puts an object into a bucket, past all programs. */
+function plant(
+  { objects }: SimulatedBucket,
+  key: string,
+  content: string | Uint8Array<ArrayBuffer>,
+  more: { modified?: string } = {},
+): void {
+  const bytes = typeof content === "string"
+    ? new TextEncoder().encode(content)
+    : content;
+  objects.set(key, { bytes, etag: '"v"', metadata: {}, ...more });
+}
+
+/** The journal of the chunk, as text. */
+const journalIn = ({ objects }: SimulatedBucket) =>
+  new TextDecoder().decode(objects.get(JOURNAL)!.bytes);
+
 const check = () => {};
 const keysOf = ({ objects }: SimulatedBucket) => [...objects.keys()].sort();
 
@@ -249,12 +290,7 @@ Deno.test("S3Store: a checked write that begins to be completed while others giv
 Deno.test("S3Store: a program that replaces a spoilt upload late replaces no journal of others", async () => {
   using _timers = shortTimers();
   const bucket = await bucketOf(1);
-  const killed = program(bucket, (request) => {
-    if (!completesLast(request)) return undefined;
-    bucket.cutOff(request);
-    return forbidden();
-  });
-  await assertRejects(() => killed.write(2), PendingWriteError);
+  await leaveSpoilt(bucket);
   const late = stopping(bucket, putsJournal);
   const recovery = recover(late.chunk.store);
   await late.stopped;
@@ -441,10 +477,7 @@ Deno.test("S3Store throws a PendingWriteError for a change that has begun, and r
   ];
   for (const [change, fails, isPending, after] of cases) {
     const bucket = await bucketOf(1);
-    const failing = program(
-      bucket,
-      (request) => fails(request) ? forbidden() : undefined,
-    );
+    const failing = refusing(bucket, fails);
     const error = await assertRejects(() => change(failing), Error, "403");
     assertEquals(error instanceof PendingWriteError, isPending);
     if (isPending) assertEquals((error as PendingWriteError).key, KEY);
@@ -464,12 +497,9 @@ Deno.test("S3Store throws a PendingWriteError for a change that has begun, and r
 
 Deno.test("S3Store has stored a chunk whose journal alone cannot be ended", async () => {
   const bucket = await bucketOf(1);
-  const chunk = program(
+  const chunk = refusing(
     bucket,
-    (request) =>
-      isJournal(request) && request.method === "DELETE"
-        ? forbidden()
-        : undefined,
+    (request) => isJournal(request) && request.method === "DELETE",
   );
   await chunk.write(2);
   assertEquals(await chunk.read(), 2);
@@ -503,8 +533,7 @@ Deno.test("S3Store: a full write and a deletion take the place of any journal", 
     for (const isDeletion of [false, true]) {
       const bucket = await bucketOf(1);
       const chunk = program(bucket);
-      const bytes = new TextEncoder().encode(text);
-      bucket.objects.set(JOURNAL, { bytes, etag: '"j"', metadata: {} });
+      plant(bucket, JOURNAL, text);
       assertEquals(await chunk.read(), 1);
       // The objects of two writes, which the journal would explain.
       const other = bucket.objects.get("c/0.i")!;
@@ -525,32 +554,16 @@ Deno.test("S3Store finishes the journals of earlier releases, also where uploads
   using _timers = shortTimers();
   for (const isKept of [true, false]) {
     const bucket = await bucketOf(1);
-    const killed = program(bucket, (request) => {
-      if (!completesLast(request)) return undefined;
-      bucket.cutOff(request);
-      return forbidden();
-    });
-    await assertRejects(() => killed.write(2), PendingWriteError);
+    await leaveSpoilt(bucket);
     // Version 2 kept the bytes of long objects in other objects.
-    const { bytes, ...journal } = bucket.objects.get(JOURNAL)!;
-    const document = JSON.parse(new TextDecoder().decode(bytes));
+    const document = JSON.parse(journalIn(bucket));
     const [last] = document.others;
-    const kept = Uint8Array.from(
-      atob(last.source.base64),
-      (byte) => byte.charCodeAt(0),
-    );
+    const kept = atob(last.source.base64);
     const from = ".zarr-parts-tmp-kept";
-    if (isKept) {
-      bucket.objects.set(`c/${from}`, {
-        bytes: kept,
-        etag: '"k"',
-        metadata: {},
-      });
-    }
+    if (isKept) plant(bucket, `c/${from}`, kept);
     last.source = { from, size: kept.length };
     document.journal = 2;
-    const text = new TextEncoder().encode(JSON.stringify(document));
-    bucket.objects.set(JOURNAL, { ...journal, bytes: text });
+    plant(bucket, JOURNAL, JSON.stringify(document));
     const chunk = program(bucket);
     await assertRejects(() => chunk.read(), UnfinishedWriteError);
     if (isKept) {
@@ -618,19 +631,15 @@ Deno.test("recover with dryRun reports the journals of a bucket and changes noth
 
 Deno.test("recover goes on after a journal of a bucket that it cannot carry out", async () => {
   const bucket = new SimulatedBucket();
-  const foreign = { bytes: new Uint8Array(1), etag: '"j"', metadata: {} };
   for (const number of [0, 1, 2]) {
     const key: StoreKey = `/c/${number}`;
     const isLast: Kind = ({ method, url }) =>
       method === "POST" && url.includes(".i?uploadId");
-    const { store } = program(
-      bucket,
-      (request) => isLast(request) ? forbidden() : undefined,
-    );
+    const { store } = refusing(bucket, isLast);
     const chunk = new Chunk(store, undefined, key);
     await assertRejects(() => chunk.write(2), PendingWriteError);
     const journal = JOURNAL.replace(/0$/, `${number}`);
-    if (number < 2) bucket.objects.set(journal, foreign);
+    if (number < 2) plant(bucket, journal, "x");
   }
   const { store } = program(bucket);
   const error = await assertRejects(() => recover(store), AggregateError);
@@ -639,7 +648,7 @@ Deno.test("recover goes on after a journal of a bucket that it cannot carry out"
 });
 
 for (
-  const [kind, plant] of Object.entries({
+  const [kind, change] of Object.entries({
     "another chunk": (text: string) =>
       text.replace('"key":"0.i"', '"key":"1.i"'),
     "a document": (text: string) =>
@@ -651,26 +660,12 @@ for (
   Deno.test(`a planted journal of a bucket that names ${kind} is reported, and not followed`, async () => {
     const bucket = await bucketOf(1);
     const victims = ["c/1.i", "zarr.json"];
-    for (const key of victims) {
-      bucket.objects.set(key, {
-        bytes: new Uint8Array(1),
-        etag: '"v"',
-        metadata: {},
-      });
-    }
-    const killed = program(
-      bucket,
-      (request) => completesLast(request) ? forbidden() : undefined,
-    );
+    for (const key of victims) plant(bucket, key, "x");
+    const killed = refusing(bucket, completesLast);
     await assertRejects(() => killed.write(2), PendingWriteError);
-    const journal = bucket.objects.get(JOURNAL)!;
-    const text = new TextDecoder().decode(journal.bytes);
-    const planted = plant(text);
-    assertEquals(planted === text, false, text);
-    bucket.objects.set(JOURNAL, {
-      ...journal,
-      bytes: new TextEncoder().encode(planted),
-    });
+    const text = journalIn(bucket);
+    assertEquals(change(text) === text, false, text);
+    plant(bucket, JOURNAL, change(text));
     const changes: string[] = [];
     const { store } = program(bucket, ({ method, url }) => {
       const isProbe = url.includes("-probe-");
@@ -692,13 +687,10 @@ for (
 
 Deno.test("recover removes what killed programs have left in a bucket, unless it may be needed", async () => {
   const bucket = new SimulatedBucket();
-  const put = (key: string, age: number) =>
-    bucket.objects.set(key, {
-      bytes: new Uint8Array(5),
-      etag: '"e"',
-      metadata: {},
-      modified: new Date(Date.now() - age * 3_600_000).toISOString(),
-    });
+  const put = (key: string, age: number) => {
+    const modified = new Date(Date.now() - age * 3_600_000).toISOString();
+    plant(bucket, key, new Uint8Array(5), { modified });
+  };
   put(".zarr-parts-tmp-probe-1", 25);
   put("c/.zarr-parts-tmp-1", 23);
   put("c/.zarr-parts-tmp-2", 25);
