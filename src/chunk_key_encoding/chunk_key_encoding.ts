@@ -102,14 +102,11 @@ export class DefaultChunkKeyEncoding implements ChunkKeyEncoding {
     const coordinates = key.startsWith("c")
       ? splitCoordinates(key, 1, this.separator)
       : undefined;
-    if (coordinates === undefined) {
-      throw new ChunkKeyError(
-        key,
-        `is not a key of the "default" encoding: expected "c", and for each dimension "${this.separator}" and ${WHOLE_NUMBER} without leading zeros`,
-      );
-    }
-    assertRank(key, coordinates, rank);
-    return coordinates;
+    if (coordinates) return checkRank(key, coordinates, rank);
+    throw new ChunkKeyError(
+      key,
+      `is not a key of the "default" encoding: expected "c", and for each dimension "${this.separator}" and ${WHOLE_NUMBER} without leading zeros`,
+    );
   }
 
   /** Returns the encoding's metadata, with the separator. */
@@ -162,17 +159,12 @@ export class V2ChunkKeyEncoding implements ChunkKeyEncoding {
   decode(key: string, rank?: number): number[] {
     assertKeyIsString(key);
     if (rank === 0 && key === "0") return [];
-    const coordinates = key === ""
-      ? undefined
-      : splitCoordinates(key, 0, this.separator);
-    if (coordinates === undefined) {
-      throw new ChunkKeyError(
-        key,
-        `is not a key of the "v2" encoding: expected for each dimension ${WHOLE_NUMBER} without leading zeros, and "${this.separator}" between them`,
-      );
-    }
-    assertRank(key, coordinates, rank);
-    return coordinates;
+    const coordinates = splitCoordinates(key, 0, this.separator);
+    if (coordinates?.length) return checkRank(key, coordinates, rank);
+    throw new ChunkKeyError(
+      key,
+      `is not a key of the "v2" encoding: expected for each dimension ${WHOLE_NUMBER} without leading zeros, and "${this.separator}" between them`,
+    );
   }
 
   /** Returns the encoding's metadata, with the separator. */
@@ -227,10 +219,9 @@ export class SuffixChunkKeyEncoding implements ChunkKeyEncoding {
   ) {
     assertText(suffix, "a suffix");
     if (typeof baseEncoding?.encode !== "function") {
+      const found = describe(baseEncoding);
       throw new TypeError(
-        `Expected a chunk key encoding as base, found ${
-          describe(baseEncoding)
-        }`,
+        `Expected a chunk key encoding as base, found ${found}`,
       );
     }
     this.suffix = suffix;
@@ -240,10 +231,11 @@ export class SuffixChunkKeyEncoding implements ChunkKeyEncoding {
     const ending = `0${suffixesOf(baseEncoding)}${suffix}`;
     const problem = chunkKeyProblem(ending);
     if (problem === undefined) return;
+    const key = `a key that ends in ${describe(ending)} ${problem}`;
     throw new RangeError(
-      `Suffix ${describe(suffix)} cannot be used, since a key that ends in ${
-        describe(ending)
-      } ${problem}; expected a suffix such as ".tiff"`,
+      `Suffix ${
+        describe(suffix)
+      } cannot be used, since ${key}; expected a suffix such as ".tiff"`,
     );
   }
 
@@ -325,13 +317,6 @@ export const WHOLE_NUMBER = "a whole number from 0 to 9007199254740991";
 
 const DIGIT_ZERO = 48;
 
-/** The texts of small coordinates after each separator, made once for all keys, on first use. */
-const small: { [separator: string]: readonly string[] } = {};
-
-function smallAfter(separator: string): string[] {
-  return Array.from({ length: 256 }, (_, coordinate) => separator + coordinate);
-}
-
 /**
  * Appends coordinates in decimal to `start`, each after the separator except at the
  * start of the key. Appending to one string is faster than joining a list.
@@ -342,18 +327,11 @@ function joinCoordinates(
   separator: "/" | ".",
 ): string {
   if (!Array.isArray(coordinates)) assertCoordinates(coordinates);
-  const texts = small[separator] ??= smallAfter(separator);
   let key = start;
   for (let dimension = 0; dimension < coordinates.length; dimension++) {
     const coordinate = coordinates[dimension]!;
-    if (!Number.isSafeInteger(coordinate) || coordinate < 0) {
-      throw notACoordinate(dimension, coordinate);
-    }
-    if (key === "") {
-      key = String(coordinate);
-    } else {
-      key += texts[coordinate] ?? separator + coordinate;
-    }
+    if (!isWhole(coordinate)) throw notACoordinate(dimension, coordinate);
+    key += key === "" ? coordinate : separator + coordinate;
   }
   return key;
 }
@@ -413,13 +391,13 @@ function notWhole(what: string, value: unknown): TypeError | RangeError {
   );
 }
 
-/** Throws if a key has another rank than expected. */
-export function assertRank(
+/** Returns the coordinates of a key, and throws if they are of another rank than expected. */
+export function checkRank(
   key: string,
-  coordinates: readonly number[],
+  coordinates: number[],
   rank: number | undefined,
-): void {
-  if (rank === undefined || rank === coordinates.length) return;
+): number[] {
+  if (rank === undefined || rank === coordinates.length) return coordinates;
   if (!isWhole(rank)) throw notWhole("the rank", rank);
   throw new ChunkKeyError(
     key,
@@ -438,13 +416,11 @@ export function assertText(value: unknown, expected: string): void {
   if (typeof value !== "string") {
     throw new TypeError(`Expected ${expected}, found ${describe(value)}`);
   }
-  if (value.length > LONGEST_SUFFIX) {
-    throw new RangeError(
-      `Expected ${expected} of at most ${LONGEST_SUFFIX} characters, found ${
-        describe(value)
-      }`,
-    );
-  }
+  if (value.length <= LONGEST_SUFFIX) return;
+  const limit = `of at most ${LONGEST_SUFFIX} characters`;
+  throw new RangeError(
+    `Expected ${expected} ${limit}, found ${describe(value)}`,
+  );
 }
 
 /** Throws for a value that is not a separator, as plain JavaScript may pass. */

@@ -3,7 +3,7 @@ import { isWhole } from "../metadata/mod.ts";
 import {
   assertCoordinates,
   assertKeyIsString,
-  assertRank,
+  checkRank,
   type ChunkKeyEncoding,
 } from "./chunk_key_encoding.ts";
 
@@ -45,13 +45,10 @@ export class FanoutChunkKeyEncoding implements ChunkKeyEncoding {
    */
   constructor(maxChildren: number = 1000) {
     if (!isWhole(maxChildren, LEAST_CHILDREN)) {
-      const ErrorClass = typeof maxChildren === "number"
-        ? RangeError
-        : TypeError;
-      throw new ErrorClass(
-        `Expected the greatest number of entries in a folder to be a whole number from ${LEAST_CHILDREN} to ${Number.MAX_SAFE_INTEGER}, found ${
-          describe(maxChildren)
-        }`,
+      const isNumber = typeof maxChildren === "number";
+      const found = describe(maxChildren);
+      throw new (isNumber ? RangeError : TypeError)(
+        `Expected the greatest number of entries in a folder to be a whole number from ${LEAST_CHILDREN} to ${Number.MAX_SAFE_INTEGER}, found ${found}`,
       );
     }
     this.#digits = String(maxChildren).length - 1;
@@ -78,14 +75,11 @@ export class FanoutChunkKeyEncoding implements ChunkKeyEncoding {
   decode(key: string, rank?: number): number[] {
     assertKeyIsString(key);
     const coordinates = this.#coordinatesOf(key);
-    if (coordinates === undefined) {
-      throw new ChunkKeyError(
-        key,
-        `is not a key of the "fanout" encoding: expected "c", and for each dimension the number of names minus one, and names of ${this.#digits} digits, as few as possible`,
-      );
-    }
-    assertRank(key, coordinates, rank);
-    return coordinates;
+    if (coordinates) return checkRank(key, coordinates, rank);
+    throw new ChunkKeyError(
+      key,
+      `is not a key of the "fanout" encoding: expected "c", and for each dimension the number of names minus one, and names of ${this.#digits} digits, as few as possible`,
+    );
   }
 
   /** Returns the encoding's metadata, with the power of ten that is used. */

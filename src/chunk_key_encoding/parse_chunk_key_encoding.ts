@@ -28,11 +28,11 @@ type ParseConfiguration = (
 
 /** The encodings of this package, and those that programs have registered, by name. */
 const ENCODINGS = /* @__PURE__ */ new Map<string, ParseConfiguration>([
-  ["default", (members) => parseSeparated(DefaultChunkKeyEncoding, members)],
-  ["v2", (members) => parseSeparated(V2ChunkKeyEncoding, members)],
+  ["default", parserOf("default", "separator", DefaultChunkKeyEncoding)],
+  ["v2", parserOf("v2", "separator", V2ChunkKeyEncoding)],
   ["suffix", parseSuffix],
   ["template", parseTemplate],
-  ["fanout", parseFanout],
+  ["fanout", parserOf("fanout", "max_children", FanoutChunkKeyEncoding)],
 ]);
 
 /** The greatest depth of nested encodings, counting the innermost base. */
@@ -79,10 +79,9 @@ export function parseChunkKeyEncoding(metadata: unknown): ChunkKeyEncoding {
     );
     const parse = ENCODINGS.get(name);
     if (parse === undefined) {
+      const known = describeAll(ENCODINGS.keys());
       throw new MetadataError(
-        `Unknown chunk key encoding ${describe(name)}; known are ${
-          describeAll(ENCODINGS.keys())
-        }`,
+        `Unknown chunk key encoding ${describe(name)}; known are ${known}`,
         typeof metadata === "string" ? "" : "/name",
       );
     }
@@ -94,10 +93,9 @@ export function parseChunkKeyEncoding(metadata: unknown): ChunkKeyEncoding {
     }
     const encoding = below("/configuration", () => parse(configuration));
     if (typeof encoding?.encode === "function") return encoding;
+    const found = describe(encoding);
     throw new TypeError(
-      `Expected the parser of ${
-        describe(name)
-      } to return a chunk key encoding, found ${describe(encoding)}`,
+      `Expected the parser of "${name}" to return a chunk key encoding, found ${found}`,
     );
   } finally {
     nesting--;
@@ -167,35 +165,46 @@ export function registerChunkKeyEncoding(
     );
   }
   if (typeof parse !== "function") {
+    const found = describe(parse);
     throw new TypeError(
-      `Expected a function that parses the configuration of ${
-        describe(name)
-      }, found ${describe(parse)}`,
+      `Expected a function that parses the configuration of "${name}", found ${found}`,
     );
   }
   if (name === "" || ENCODINGS.has(name)) {
+    const reason = name === "" ? "" : ", which is registered already";
     throw new RangeError(
-      `Expected a new name for the chunk key encoding, found ${describe(name)}${
-        name === "" ? "" : ", which is registered already"
-      }`,
+      `Expected a new name for the chunk key encoding, found "${name}"${reason}`,
     );
   }
   ENCODINGS.set(name, parse);
 }
 
+/** Parses the configuration of an encoding with one optional member, which its class checks. */
+function parserOf<T>(
+  name: string,
+  member: string,
+  Encoding: new (value?: T) => ChunkKeyEncoding,
+): ParseConfiguration {
+  return (configuration) => {
+    const what = `the configuration of "${name}"`;
+    const { [member]: value } = checkMembers(configuration, what, [], [member]);
+    return atPath(`/${member}`, () => new Encoding(value as T | undefined));
+  };
+}
+
 function parseSuffix(
   configuration: Record<string, unknown>,
 ): SuffixChunkKeyEncoding {
-  const parsed = checkMembers(
+  const members = checkMembers(
     configuration,
     'the configuration of "suffix"',
     ["suffix"],
     ["base_encoding", "base-encoding"],
   );
-  const { suffix } = parsed;
+  const { suffix } = members;
   if (typeof suffix !== "string") refuse("a suffix", suffix, "/suffix");
-  const spelling = spellingOf(parsed, "base_encoding", "base-encoding");
-  const { [spelling]: base = "default" } = parsed;
+  const spelling = spellingOf(members, "base_encoding", "base-encoding");
+  const { [spelling]: base = "default" } = members;
   const baseEncoding = below(`/${spelling}`, () => parseChunkKeyEncoding(base));
   return atPath(
     "/suffix",
@@ -207,14 +216,11 @@ function parseTemplate(
   configuration: Record<string, unknown>,
 ): TemplateChunkKeyEncoding {
   const what = 'the configuration of "template"';
-  const parsed = checkMembers(configuration, what, [], [
-    "format",
-    "template",
-    "separator",
-  ]);
-  const spelling = spellingOf(parsed, "format", "template");
-  assertMember(parsed, spelling, what);
-  const { [spelling]: format, separator } = parsed;
+  const names = ["format", "template", "separator"] as const;
+  const members = checkMembers(configuration, what, [], names);
+  const spelling = spellingOf(members, "format", "template");
+  assertMember(members, spelling, what);
+  const { [spelling]: format, separator } = members;
   if (typeof format !== "string") refuse("a format", format, `/${spelling}`);
   if (separator !== undefined && typeof separator !== "string") {
     refuse("a separator", separator, "/separator");
@@ -223,34 +229,6 @@ function parseTemplate(
     `/${spelling}`,
     () => new TemplateChunkKeyEncoding(format, separator),
   );
-}
-
-function parseFanout(
-  configuration: Record<string, unknown>,
-): FanoutChunkKeyEncoding {
-  const { max_children } = checkMembers(
-    configuration,
-    'the configuration of "fanout"',
-    [],
-    ["max_children"],
-  );
-  return atPath(
-    "/max_children",
-    () => new FanoutChunkKeyEncoding(max_children as number | undefined),
-  );
-}
-
-function parseSeparated(
-  Encoding: typeof DefaultChunkKeyEncoding | typeof V2ChunkKeyEncoding,
-  configuration: Record<string, unknown>,
-): ChunkKeyEncoding {
-  const { separator } = checkMembers(
-    configuration,
-    `the configuration of "${new Encoding().name}"`,
-    [],
-    ["separator"],
-  );
-  return atPath("/separator", () => new Encoding(separator as "/" | undefined));
 }
 
 /** Returns the spelling that metadata uses of a member with two spellings; `written` if the member is missing. */

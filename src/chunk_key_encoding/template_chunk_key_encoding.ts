@@ -4,8 +4,8 @@ import { chunkKeyProblem } from "../stores/mod.ts";
 import {
   assertCoordinates,
   assertKeyIsString,
-  assertRank,
   assertText,
+  checkRank,
   type ChunkKeyEncoding,
   WHOLE_NUMBER,
 } from "./chunk_key_encoding.ts";
@@ -86,10 +86,9 @@ export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
     this.#tokens = parseFormat(format);
     const isApart = separator !== undefined && !/^[0-9]*$/.test(separator);
     if (hasRest(this.#tokens) && !isApart) {
+      const found = describe(separator);
       throw new RangeError(
-        `Expected a separator for {*} with a character other than a digit, such as "/", found ${
-          describe(separator)
-        }`,
+        `Expected a separator for {*} with a character other than a digit, such as "/", found ${found}`,
       );
     }
     const least = this.#leastRank = leastRank(format, this.#tokens);
@@ -112,11 +111,10 @@ export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
     const { texts, fields, unnumbered } = this.#layoutFor(coordinates.length);
     const wrong = unnumbered.find((dimension) => coordinates[dimension] !== 0);
     if (wrong !== undefined) {
+      const found = coordinates[wrong];
       throw invalid(
         this.format,
-        `has no placeholder for dimension ${wrong}, where the only coordinate is 0 then, found ${
-          coordinates[wrong]
-        }; expected a placeholder for each dimension with several chunks, such as "{${wrong}}"`,
+        `has no placeholder for dimension ${wrong}, where the only coordinate is 0 then, found ${found}; expected a placeholder for each dimension with several chunks, such as "{${wrong}}"`,
       );
     }
     let key = texts[0]!;
@@ -138,7 +136,14 @@ export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
     assertKeyIsString(key);
     const layout = this.#layoutOfKey(key, rank);
     const digits = layout?.pattern.exec(key)?.slice(1);
-    if (!layout || !digits || digits.some(isTooGreat)) throw this.#notAKey(key);
+    const isKey = digits?.every((each) => Number.isSafeInteger(Number(each)));
+    if (!layout || !digits || !isKey) {
+      const format = `is not a key of the format ${describe(this.format)}`;
+      const separator = this.separator === undefined
+        ? ""
+        : ` with the separator ${describe(this.separator)}`;
+      throw new ChunkKeyError(key, format + separator);
+    }
     const coordinates = new Array<number>(layout.rank).fill(0);
     let problem: string | undefined;
     for (const [i, field] of layout.fields.entries()) {
@@ -150,8 +155,7 @@ export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
       const nearest = this.encode(coordinates);
       throw new ChunkKeyError(key, problem, { nearest });
     }
-    assertRank(key, coordinates, rank);
-    return coordinates;
+    return checkRank(key, coordinates, rank);
   }
 
   /** Returns the encoding's metadata, with the separator if there is one. */
@@ -160,12 +164,8 @@ export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
     configuration: { format: string; separator?: string };
   } {
     const { name, format, separator } = this;
-    return {
-      name,
-      configuration: separator === undefined
-        ? { format }
-        : { format, separator },
-    };
+    const rest = separator === undefined ? {} : { separator };
+    return { name, configuration: { format, ...rest } };
   }
 
   #layoutFor(rank: number): Layout {
@@ -189,17 +189,6 @@ export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
       if (error instanceof RangeError) return undefined;
       throw error;
     }
-  }
-
-  #notAKey(key: string): ChunkKeyError {
-    const { format, separator } = this;
-    const between = separator === undefined
-      ? ""
-      : ` with the separator ${describe(separator)}`;
-    return new ChunkKeyError(
-      key,
-      `is not a key of the format ${describe(format)}${between}`,
-    );
   }
 
   /** Checks the keys of arrays of one rank, and returns their number of runs of digits. */
@@ -485,10 +474,6 @@ function digitsOf(field: Field, coordinate: number): string {
   return digits;
 }
 
-function isTooGreat(digits: string): boolean {
-  return !Number.isSafeInteger(Number(digits));
-}
-
 /** The coordinate whose digits in keys are nearest to a number. */
 function nearestCoordinate(
   { first, step, width, isFixed }: Field,
@@ -500,7 +485,10 @@ function nearestCoordinate(
     Number.MAX_SAFE_INTEGER,
   );
   const last = Math.floor((step > 0 ? most - first : first) / Math.abs(step));
-  return Math.min(Math.max(round((Number(digits) - first) / step), 0), last);
+  return Math.min(
+    Math.max(round((Number(digits) - first) / step), 0),
+    last,
+  );
 }
 
 /** What is wrong with digits in a key that are not those of the nearest coordinate; `undefined` if they are. */
@@ -512,9 +500,11 @@ function digitsProblem(
   const expected = digitsOf(field, nearest);
   if (expected === digits) return undefined;
   const isPadding = Number(expected) === Number(digits);
-  const near = [Math.floor, Math.ceil].map((round) =>
-    digitsOf(field, nearestCoordinate(field, digits, round))
-  );
-  const both = isPadding ? [expected] : new Set(near);
-  return `has ${digits} at ${field.text}; expected ${[...both].join(" or ")}`;
+  const near = isPadding
+    ? [expected]
+    : [Math.floor, Math.ceil].map((round) =>
+      digitsOf(field, nearestCoordinate(field, digits, round))
+    );
+  const numbers = [...new Set(near)].join(" or ");
+  return `has ${digits} at ${field.text}; expected ${numbers}`;
 }

@@ -337,7 +337,7 @@ Deno.test("adopt refuses tables that do not say places, and writes nothing", asy
     for (
       const [path, message] of [
         [`${folder}/none.csv`, "No such file"],
-        [folder, "it is a folder, expected a CSV file"],
+        [folder, "Is a directory"],
         ["https://a.b/c.csv", "expected a path, found a URL"],
       ] as const
     ) {
