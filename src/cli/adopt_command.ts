@@ -79,7 +79,7 @@ export const ADOPT: Command = {
       overwrite: args.has("overwrite"),
       dryRun: args.has("dry-run"),
       signal: io.signal,
-      onProgress: ({ done, total }) => io.progress(done, total),
+      onProgress: io.progress,
     };
     const adopt = await import("../adopt/mod.ts");
     const place = [new FileSystemStore(root), path] as const;

@@ -51,10 +51,17 @@ export interface Io {
   /** Prints a line to standard error, unless the command is `--quiet`. */
   hint(line: string): void;
   /** Shows on a terminal how far the work is. */
-  progress(done: number, total: number, bytes?: number): void;
+  progress(this: void, progress: Progress): void;
   readonly signal: AbortSignal;
   /** How stores make their requests. */
   readonly requests: Requests;
+}
+
+/** How far the work of a command is, in its own units and in bytes. */
+export interface Progress {
+  readonly done: number;
+  readonly total: number;
+  readonly bytes?: number;
 }
 
 /** The options of stores on servers that a command sets for all of them. */

@@ -11,8 +11,7 @@ import { FileSystemStore } from "../stores/mod.ts";
 import type { Arguments, Command, Io, Result } from "./command.ts";
 import { CONTAINER_OPTIONS, containerOf } from "./container_arguments.ts";
 import { drawLayout, drawOthers, nameOf } from "./draw_array.ts";
-import { bytesText, countText } from "./format.ts";
-
+import { bytesText, countText, unitsText } from "./format.ts";
 import {
   LAYOUT_OPTIONS,
   layoutOf,
@@ -32,7 +31,6 @@ import {
   SOURCE_OPTIONS,
   THREADS_OPTION,
 } from "./shared_options.ts";
-import { neededCodecs } from "./needed_codecs.ts";
 
 /** The options that exclude `--in-place`. */
 const NOT_IN_PLACE: readonly string[] = [
@@ -153,12 +151,12 @@ async function run(
       keepGoing: args.has("keep-going"),
       dryRun: args.has("dry-run"),
       signal: io.signal,
-      onProgress({ done, total, bytes }) {
+      onProgress(progress) {
         hasBegun = true;
-        io.progress(done, total, bytes);
+        io.progress(progress);
       },
     });
-    hintForReaders(converted, args, io);
+    hintForReaders(converted, io);
     return {
       output: converted satisfies Outputs["convert"],
       lines: linesOf(converted, args),
@@ -176,12 +174,8 @@ async function run(
 /** The chunk key encodings that all Zarr programs know. */
 const KNOWN_ENCODINGS = ["default", "v2"];
 
-/** Says which arrays zarr-python 3.0 to 3.4 misreads without an error, and which codecs readers of plain arrays need. */
-function hintForReaders(
-  { arrays }: Conversion,
-  args: Arguments,
-  io: Io,
-): void {
+/** Says which arrays zarr-python 3.0 to 3.4 misreads without an error. */
+function hintForReaders({ arrays }: Conversion, io: Io): void {
   const misread = arrays.find(({ metadata }) =>
     metadata.storage_transformers?.length &&
     KNOWN_ENCODINGS.includes(nameOf(metadata.chunk_key_encoding))
@@ -191,9 +185,6 @@ function hintForReaders(
       `/${misread.path} is in parts and has no suffix: zarr-python reads fill values where it opens such an array through a group, and refuses one with --suffix`,
     );
   }
-  const codecs = args.has("plain") &&
-    neededCodecs(arrays.map(({ metadata }) => metadata.codecs));
-  if (codecs) io.hint(codecs);
 }
 
 /** Says what was converted, and where it is: `copied to b.zarr`, or `converted in place in a.zarr`. */
@@ -202,10 +193,9 @@ function linesOf(conversion: Conversion, args: Arguments): string[] {
   const isInPlace = args.has("in-place");
   const place = args.operands.at(-1)!;
   const countOf = (count: number) => {
-    const units = isInPlace ? ["chunk", "chunks"] : [
-      ...["chunk or file", "chunks and files"],
-    ];
-    return `${countText(count)} ${units[count === 1 ? 0 : 1]}`;
+    if (isInPlace) return unitsText(count, "chunk");
+    const unit = count === 1 ? "chunk or file" : "chunks and files";
+    return `${countText(count)} ${unit}`;
   };
   const where = isInPlace
     ? `converted in place in ${place}`

@@ -1,15 +1,11 @@
-import { statfsSync } from "node:fs";
-import { dirname } from "node:path";
-import { isDiskFull } from "../stores/mod.ts";
 import { UsageError } from "./command.ts";
-import { bytesText, jsonText } from "./format.ts";
+import { jsonText } from "./format.ts";
 import type { Outputs } from "./outputs.ts";
 
 /** The message of an error that ends a command. */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const text = error.message === "" ? error.name : withFlags(error.message);
-  return isDiskFull(error) ? `${text}${spaceOf(text)}` : text;
+  return error.message === "" ? error.name : withFlags(error.message);
 }
 
 /**
@@ -36,22 +32,6 @@ export function withFolder(error: unknown, root: string): unknown {
     !(error instanceof UsageError) && !error.message.includes(root);
   if (isAboutKey) error.message += ` (in ${root})`;
   return error;
-}
-
-/** The space on the disk of the last path in a message about a disk that is full. */
-function spaceOf(message: string): string {
-  let path = message.match(/'([^']+)'/g)?.at(-1)?.slice(1, -1) ?? ".";
-  while (true) {
-    try {
-      const { bavail, blocks, bsize } = statfsSync(path);
-      return `; ${bytesText(bavail * bsize)} of ${
-        bytesText(blocks * bsize)
-      } are free on the disk of ${path}`;
-    } catch {
-      if (dirname(path) === path) return "";
-      path = dirname(path);
-    }
-  }
 }
 
 /** Matches `the option "a"`, `the options "a" and "b"`, and `set a: true`. */

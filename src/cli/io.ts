@@ -1,7 +1,7 @@
 import { isDiskFull, redactUrl } from "../stores/mod.ts";
 import config from "../../deno.json" with { type: "json" };
-import { type Arguments, type Io, valueOf } from "./command.ts";
-import { bytesText, countText, timeText } from "./format.ts";
+import { type Arguments, type Io, type Progress, valueOf } from "./command.ts";
+import { bytesText, countText, quoted, timeText } from "./format.ts";
 
 /** The output of the program, before the options of a command are known. */
 export interface Output {
@@ -44,9 +44,18 @@ export async function runWithIo(
     " with a number of seconds above 0, such as --timeout=60",
     (text) => /^\d{1,9}(?:\.\d+)?$/.test(text) && Number(text) || undefined,
   ) ?? TIMEOUT;
+  const path = args.text("log-file");
   // A file that cannot be written stops the command before its work.
-  using log = new Log(args, note);
-  const watch = new WaitingLine(hint);
+  using file = path === undefined
+    ? undefined
+    : Deno.openSync(path, { append: true, create: true });
+  /** Writes to the log, which has no queries of URLs. */
+  const log = (text: string) => {
+    const line = `${new Date().toISOString()} ${text}`;
+    if (args.has("verbose")) note(line);
+    if (file) writeText(file, `${line}\n`, `the log file ${quoted(path!)}`);
+  };
+  const watch = watchRequests(log, hint);
   const io: Io = {
     print(text) {
       line.clear();
@@ -54,25 +63,20 @@ export async function runWithIo(
     },
     note,
     hint,
-    progress: (done, total, bytes) => line.update(done, total, bytes),
+    progress: (progress) => line.update(progress),
     signal: output.signal,
-    requests: {
-      fetch: (request) => watch.fetch(request, log),
-      timeout: 1000 * timeout,
-    },
+    requests: { fetch: watch.fetch, timeout: 1000 * timeout },
   };
   const start = performance.now();
   try {
-    log.write(
-      `zarr-parts ${config.version}, Deno ${Deno.version.deno}, ${Deno.build.target}, in ${Deno.cwd()}: ${
-        command.map((each) => JSON.stringify(redactUrl(each))).join(" ")
-      }`,
-    );
+    const program = `zarr-parts ${config.version}, Deno ${Deno.version.deno}`;
+    const words = command.map((each) => quoted(redactUrl(each))).join(" ");
+    log(`${program}, ${Deno.build.target}, in ${Deno.cwd()}: ${words}`);
     const status = await task(io);
-    log.write(`Ended with ${status} ${costOf(start)}`);
+    log(`Ended with ${status} ${costOf(start)}`);
     return status;
   } catch (error) {
-    log.write(`Failed ${costOf(start)}: ${Deno.inspect(error)}`);
+    log(`Failed ${costOf(start)}: ${Deno.inspect(error)}`);
     throw error;
   } finally {
     watch.stop();
@@ -83,124 +87,89 @@ export async function runWithIo(
 /** The time since a start, and the memory of the program. */
 function costOf(start: number): string {
   const seconds = (performance.now() - start) / 1000;
-  const memory = Deno.memoryUsage().rss / 2 ** 20;
-  return `after ${seconds.toFixed(3)} s, with ${
-    memory.toFixed(0)
-  } MiB of memory`;
+  const memory = Math.round(Deno.memoryUsage().rss / 2 ** 20);
+  return `after ${seconds.toFixed(3)} s, with ${memory} MiB of memory`;
 }
 
-/** The log of `--verbose` and `--log-file`, which has no queries of URLs. */
-class Log {
-  readonly #path: string | undefined;
-  readonly #file: Deno.FsFile | undefined;
-  readonly #note: ((line: string) => void) | undefined;
-
-  constructor(args: Arguments, note: Io["note"]) {
-    this.#path = args.text("log-file");
-    this.#note = args.has("verbose") ? note : undefined;
-    this.#file = this.#path === undefined
-      ? undefined
-      : Deno.openSync(this.#path, { append: true, create: true });
-  }
-
-  write(text: string): void {
-    const line = `${new Date().toISOString()} ${text}`;
-    this.#note?.(line);
-    if (this.#file === undefined) return;
-    const name = `the log file ${JSON.stringify(this.#path)}`;
-    writeText(this.#file, `${line}\n`, name);
-  }
-
-  [Symbol.dispose](): void {
-    this.#file?.close();
-  }
+/** How requests are sent and watched. */
+interface Watch {
+  fetch(request: Request): Promise<Response>;
+  stop(): void;
 }
 
 /**
- * Prints a line if no server has answered for three seconds. Answers that stores repeat the
- * request for do not count.
+ * Logs each request with the status and the time of its response, or with its error, and prints
+ * a line if no server has answered for three seconds. Answers that stores repeat the request for
+ * do not count.
  */
-class WaitingLine {
-  readonly #hint: Io["hint"];
-  readonly #waiting = new Set<string>();
-  #latest = "";
-  #timer: ReturnType<typeof setTimeout> | undefined;
-
-  constructor(hint: Io["hint"]) {
-    this.#hint = hint;
-  }
-
-  /** Sends a request, and logs it with the status and the time of its response, or with its error. */
-  async fetch(request: Request, log: Log): Promise<Response> {
+function watchRequests(log: (text: string) => void, hint: Io["hint"]): Watch {
+  const waiting = new Set<string>();
+  let latest = "";
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const start = (text: string) => {
+    latest = text;
+    timer ??= setTimeout(() => hint(`Waiting: ${latest}`), PATIENCE);
+  };
+  const stop = () => {
+    // Deno takes 11 ms to load its timers.
+    if (timer !== undefined) clearTimeout(timer);
+    timer = undefined;
+  };
+  const send = async (request: Request) => {
     const name = `${request.method} ${redactUrl(request.url)}`;
-    const range = request.headers.get("range") ?? "";
-    const start = performance.now();
+    const range = request.headers.get("range");
+    const begin = performance.now();
     const logEnd = (end: unknown) => {
-      const time = Math.round(performance.now() - start);
-      log.write(`${`${name} ${range}`.trimEnd()}: ${end}, ${time} ms`);
+      const time = Math.round(performance.now() - begin);
+      log(`${name}${range === null ? "" : ` ${range}`}: ${end}, ${time} ms`);
     };
-    this.#waiting.add(name);
-    this.#latest = `${name} has no answer yet`;
-    this.#start();
+    waiting.add(name);
+    start(`${name} has no answer yet`);
     try {
       const response = await fetch(request);
       const { status, headers } = response;
       const length = headers.get("content-length");
       logEnd(length === null ? status : `${status}, ${length} bytes`);
-      this.#waiting.delete(name);
       if (status === 429 || status >= 500) {
-        this.#latest = `${name} was answered ${status}`;
-      } else {
-        this.stop();
-        for (const other of this.#waiting) {
-          this.#latest = `${other} has no answer yet`;
-          this.#start();
-        }
+        latest = `${name} was answered ${status}`;
+        return response;
       }
+      stop();
+      const other = [...waiting].findLast((other) => other !== name);
+      if (other !== undefined) start(`${other} has no answer yet`);
       return response;
     } catch (error) {
       logEnd(error);
-      this.#waiting.delete(name);
-      this.#latest = `${name} failed`;
+      latest = `${name} failed`;
       throw error;
+    } finally {
+      waiting.delete(name);
     }
-  }
-
-  #start(): void {
-    this.#timer ??= setTimeout(
-      () => this.#hint(`Waiting: ${this.#latest}`),
-      PATIENCE,
-    );
-  }
-
-  stop(): void {
-    // Deno takes 11 ms to load its timers.
-    if (this.#timer !== undefined) clearTimeout(this.#timer);
-    this.#timer = undefined;
-  }
+  };
+  return { fetch: send, stop };
 }
-
-/** Where progress is shown. */
-type Terminal = Pick<Output, "write" | "isTerminal">;
 
 /** The time between two updates of a progress in milliseconds. */
 const PERIOD = 200;
 
 /** Shows progress on a terminal: one line that is written again and again. */
 export class ProgressLine {
-  readonly #output: Terminal;
+  readonly #output: Pick<Output, "write" | "isTerminal">;
   readonly #isShown: boolean;
   readonly #start = performance.now();
   #latest = -Infinity;
   #width = 0;
 
-  constructor(output: Terminal, isQuiet: boolean) {
+  constructor(
+    output: Pick<Output, "write" | "isTerminal">,
+    isQuiet: boolean,
+  ) {
     this.#output = output;
     this.#isShown = output.isTerminal && !isQuiet;
   }
 
   /** Shows how far the work is. */
-  update(done: number, total: number, bytes?: number): void {
+  update({ done, total, bytes }: Progress): void {
     const now = performance.now();
     if (!this.#isShown || now - this.#latest < PERIOD) return;
     this.#latest = now;

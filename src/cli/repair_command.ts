@@ -44,7 +44,7 @@ export const REPAIR: Command = {
       dryRun: isDry,
       threads,
       signal: io.signal,
-      onProgress: ({ done, total }) => io.progress(done, total),
+      onProgress: io.progress,
       onRepaired({ rule, message }) {
         repairs++;
         if (!isText || args.has("quiet")) return;

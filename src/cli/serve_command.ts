@@ -170,7 +170,15 @@ function listener(
     try {
       return Deno.serve({ hostname, port, onListen() {}, onError }, handler);
     } catch (error) {
-      throw listenError(error as Error, hostname, port);
+      const { message } = error as Error;
+      throw error instanceof Deno.errors.AddrInUse
+        ? new UsageError(
+          `Port ${port} of ${hostname} is in use; --port=0 takes a free one`,
+        )
+        : new Error(
+          `Cannot listen at port ${port} of ${hostname}: ${message}`,
+          { cause: error },
+        );
     }
   };
 }
@@ -215,20 +223,6 @@ async function serveUntil(
   const limit = wait(GRACE, undefined, { signal: grace.signal });
   await Promise.race([server?.shutdown(), limit]);
   grace.abort();
-}
-
-function listenError(error: Error, hostname: string, port: number): Error {
-  if (!(error instanceof Deno.errors.AddrInUse)) {
-    return new Error(
-      `Cannot listen at port ${port} of ${hostname}: ${error.message}`,
-      { cause: error },
-    );
-  }
-  const free = Deno.listen({ port: 0, hostname });
-  free.close();
-  return new UsageError(
-    `Port ${port} of ${hostname} is in use; --port=${free.addr.port} is free`,
-  );
 }
 
 /** A request that was answered. */

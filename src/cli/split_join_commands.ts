@@ -39,12 +39,7 @@ export const SPLIT: Command = {
     "zarr-parts split shard.bin --parts .header:64,.data,.index:1024",
     "zarr-parts split shard.bin --to c/0/0 --parts ,.index:1024,.crc32c --crc32c",
   ],
-  async run(args, io) {
-    const [path] = args.operands as [string];
-    const { file, parts } = filePartsOf(args, path, args.text("to") ?? path);
-    const size = await copyFiles(file, parts, path, args, io);
-    return await reportOf(`${path} split`, size, parts.paths);
-  },
+  run: (args, io) => copyFile(args, io, "split"),
 };
 
 /** `zarr-parts join NAME` */
@@ -61,13 +56,7 @@ export const JOIN: Command = {
     "zarr-parts join shard.bin --parts .header:64,.data,.index:1024",
     "zarr-parts join c/0/0 --to shard.bin --parts ,.index:1024,.crc32c --crc32c",
   ],
-  async run(args, io) {
-    const [name] = args.operands as [string];
-    const path = args.text("to") ?? name;
-    const { file, parts } = filePartsOf(args, path, name);
-    const size = await copyFiles(parts, file, path, args, io);
-    return await reportOf(`${path} joined`, size, parts.paths);
-  },
+  run: (args, io) => copyFile(args, io, "joined"),
 };
 
 /** A value of a store, and the paths of its files. */
@@ -77,51 +66,86 @@ interface StoredFiles {
   readonly paths: readonly string[];
 }
 
-/** A file, and the parts that it is split into or joined from. */
-interface FileParts {
-  readonly file: StoredFiles;
-  readonly parts: StoredFiles;
+/** Copies a file to its parts, or the parts to the file, and says their lengths. */
+async function copyFile(
+  args: Arguments,
+  io: Io,
+  done: "split" | "joined",
+): Promise<Result> {
+  const [given] = args.operands as [string];
+  const to = args.text("to") ?? given;
+  const isSplit = done === "split";
+  const [path, name] = isSplit ? [given, to] : [to, given];
+  const concat = partsOf(args);
+  for (const place of [path, name]) assertPath(place);
+  const folderOf = (place: string) =>
+    new FileSystemStore(dirname(resolve(place)));
+  const file: StoredFiles = {
+    store: folderOf(path),
+    key: `/${basename(path)}`,
+    paths: [path],
+  };
+  const parts: StoredFiles = {
+    store: concat.apply(folderOf(name)),
+    key: `/${basename(name)}`,
+    paths: concat.parts.map(({ keySuffix }) => `${name}${keySuffix}`),
+  };
+  const [source, target] = isSplit ? [file, parts] : [parts, file];
+  await assertReplaceable(args, source.paths, target.paths);
+  const { signal } = io;
+  const size = await source.store.size(source.key, { signal });
+  const stream = await source.store.stream(source.key);
+  if (size === undefined || stream === undefined) {
+    const names = source.paths.map(quoted).join(", ");
+    throw new Error(
+      isSplit
+        ? `There is no file ${names}`
+        : `There are no parts: expected ${names}`,
+    );
+  }
+  try {
+    const checks = { hasChecksum: args.has("crc32c") };
+    const checked = checkedStream(stream, checks, {
+      key: path,
+      size,
+      onProgress: (done) => io.progress({ done, total: size, bytes: done }),
+    });
+    await target.store.set(target.key, checked, { signal });
+  } catch (error) {
+    throw withFolder(error, dirname(resolve(to)));
+  }
+  const written = await Promise.all(parts.paths.map(async (path) => {
+    const { size } = await Deno.stat(path);
+    return { path, size };
+  }));
+  return {
+    output: { size, parts: written } satisfies Outputs["split"],
+    lines: [
+      `${path} ${done}, ${bytesText(size)}`,
+      ...drawParts(written.map(({ path, size }) => ({
+        key: path,
+        size: countText(size),
+        holds: "",
+      }))),
+    ],
+  };
 }
 
-/**
- * Finds a file and its parts.
- *
- * @param path The path of the file.
- * @param name The path of the parts without the ends of their names.
- */
-function filePartsOf(
-  args: Arguments,
-  path: string,
-  name: string,
-): FileParts {
+/** Parses `--parts`. */
+function partsOf(args: Arguments): ConcatParts {
   const list = args.text("parts");
   if (list === undefined) {
     throw new UsageError(
       "Expected --parts=LIST, such as --parts .header:64,,.index:1024, found none",
     );
   }
-  const parts = new ConcatParts(list.split(",").map(parsePart));
-  const unsized = parts.parts.filter(({ size }) => size === undefined);
-  if (unsized.length > 1) {
-    const found = unsized.map(({ keySuffix }) => quoted(keySuffix));
-    throw new UsageError(
-      `Expected --parts of which one has no size, found ${found.join(" and ")}`,
-    );
-  }
-  for (const place of [path, name]) assertPath(place);
-  const [from, to] = [resolve(path), resolve(name)];
-  return {
-    file: {
-      store: new FileSystemStore(dirname(from)),
-      key: `/${basename(from)}`,
-      paths: [path],
-    },
-    parts: {
-      store: parts.apply(new FileSystemStore(dirname(to))),
-      key: `/${basename(to)}`,
-      paths: parts.parts.map(({ keySuffix }) => `${name}${keySuffix}`),
-    },
-  };
+  const concat = new ConcatParts(list.split(",").map(parsePart));
+  const unsized = concat.parts.filter(({ size }) => size === undefined);
+  if (unsized.length <= 1) return concat;
+  const found = unsized.map(({ keySuffix }) => quoted(keySuffix));
+  throw new UsageError(
+    `Expected --parts of which one has no size, found ${found.join(" and ")}`,
+  );
 }
 
 function parsePart(text: string): { keySuffix: string; size?: number } {
@@ -133,50 +157,12 @@ function parsePart(text: string): { keySuffix: string; size?: number } {
   if (!text.includes(":") && !text.endsWith(".index")) {
     return { keySuffix: text };
   }
+  const example = `${text.replace(/:.*/, "")}:64`;
   throw new UsageError(
     `Expected --parts with a size in bytes after ${
-      JSON.stringify(text)
-    }, such as ${text.replace(/:.*/, "")}:64`,
+      quoted(text)
+    }, such as ${example}`,
   );
-}
-
-/**
- * Copies the file to its parts, or the parts to the file.
- *
- * @param path The path of the file, for messages.
- * @returns The length in bytes.
- */
-async function copyFiles(
-  from: StoredFiles,
-  to: StoredFiles,
-  path: string,
-  args: Arguments,
-  io: Io,
-): Promise<number> {
-  await assertReplaceable(args, from.paths, to.paths);
-  const { signal } = io;
-  const size = await from.store.size(from.key, { signal });
-  const stream = await from.store.stream(from.key);
-  if (size === undefined || stream === undefined) {
-    const names = from.paths.map(quoted).join(", ");
-    throw new Error(
-      from.paths.length === 1
-        ? `There is no file ${names}`
-        : `There are no parts: expected ${names}`,
-    );
-  }
-  try {
-    const checks = { hasChecksum: args.has("crc32c") };
-    const checked = checkedStream(stream, checks, {
-      key: path,
-      size,
-      onProgress: (done) => io.progress(done, size, done),
-    });
-    await to.store.set(to.key, checked, { signal });
-  } catch (error) {
-    throw withFolder(error, dirname(resolve(to.paths[0]!)));
-  }
-  return size;
 }
 
 /**
@@ -212,26 +198,4 @@ async function assertReplaceable(
       `There is ${quoted(path)} already: expected no file, or --overwrite`,
     );
   }
-}
-
-/** Says the lengths of the file and of its parts. */
-async function reportOf(
-  text: string,
-  size: number,
-  paths: readonly string[],
-): Promise<Result> {
-  const parts = await Promise.all(
-    paths.map(async (path) => ({ path, size: (await Deno.stat(path)).size })),
-  );
-  return {
-    output: { size, parts } satisfies Outputs["split"],
-    lines: [
-      `${text}, ${bytesText(size)}`,
-      ...drawParts(parts.map(({ path, size }) => ({
-        key: path,
-        size: countText(size),
-        holds: "",
-      }))),
-    ],
-  };
 }

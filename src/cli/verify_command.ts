@@ -52,7 +52,7 @@ export const VERIFY: Command = {
       ...share && { share },
       threads,
       signal: io.signal,
-      onProgress: ({ done, total }) => io.progress(done, total),
+      onProgress: io.progress,
       onFinding(finding) {
         const { severity, rule, message } = finding;
         hasFailed ||= fails(finding);

@@ -327,7 +327,7 @@ Deno.test({
         assertEquals(code, 1);
         assertMatch(
           err,
-          /No space left on device.*: write '.*\/a\/.*'; [\d.]+ k?B of 65.5 kB are free on the disk of .*\/a/,
+          /No space left on device.*: write '.*\/a\/.*'/,
         );
       } finally {
         await new Deno.Command("umount", { args: [folder] }).output();

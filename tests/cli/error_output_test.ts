@@ -150,15 +150,15 @@ Deno.test("ProgressLine shows the progress, the rate and the time left, and remo
     const { io, notes } = terminal(true);
     const progress = new ProgressLine(io, false);
     setClock(7);
-    progress.update(250_000, 1_000_000, 3e9);
+    progress.update({ done: 250_000, total: 1_000_000, bytes: 3e9 });
     const line = "25 %, 250,000 of 1,000,000, 1.50 GB/s, 0:06 left";
     assertEquals(notes, [`\r${line}`]);
     // Updates that follow at once are left out.
     setClock(7.1);
-    progress.update(500_000, 1_000_000, 3e9);
+    progress.update({ done: 500_000, total: 1_000_000, bytes: 3e9 });
     assertEquals(notes.length, 1);
     setClock(7.3);
-    progress.update(1, 1);
+    progress.update({ done: 1, total: 1 });
     assertEquals(
       notes[1],
       `\r${"100 %, 1 of 1, 0:00 left".padEnd(line.length)}`,
@@ -173,7 +173,7 @@ Deno.test("ProgressLine shows the progress, the rate and the time left, and remo
 Deno.test("ProgressLine shows neither rates nor times that it does not know", () => {
   const { io, notes } = terminal(true);
   const progress = new ProgressLine(io, false);
-  progress.update(0, 0);
+  progress.update({ done: 0, total: 0 });
   assertEquals(notes, ["\r0 %, 0 of 0"]);
 });
 
@@ -181,7 +181,7 @@ Deno.test("ProgressLine writes nothing without a terminal, and nothing if it is 
   for (const [isTerminal, isQuiet] of [[false, false], [true, true]] as const) {
     const { io, notes } = terminal(isTerminal);
     const progress = new ProgressLine(io, isQuiet);
-    progress.update(1, 2, 3);
+    progress.update({ done: 1, total: 2, bytes: 3 });
     progress.clear();
     assertEquals(notes, []);
   }

@@ -1,9 +1,4 @@
-import {
-  assert,
-  assertEquals,
-  assertMatch,
-  assertStringIncludes,
-} from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { FileSystemStore } from "../../mod.ts";
 import { bytesOf, CHUNK, createInParts } from "../serve/serving.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
@@ -243,7 +238,7 @@ Deno.test("serve prints nothing with --quiet", async () => {
   assertEquals((await child.output()).stdout.length, 0);
 });
 
-Deno.test("serve refuses a port that is in use, and suggests a free one", async () => {
+Deno.test("serve refuses a port that is in use", async () => {
   const listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
   const { port } = listener.addr;
   try {
@@ -253,11 +248,10 @@ Deno.test("serve refuses a port that is in use, and suggests a free one", async 
       `--port=${port}`,
     );
     assertEquals([code, out], [2, ""]);
-    const found =
-      /^zarr-parts: Port (\d+) of 127\.0\.0\.1 is in use; --port=(\d+) is free\n$/
-        .exec(err);
-    assertEquals(found?.[1], `${port}`, err);
-    assert(Number(found![2]) !== port);
+    assertEquals(
+      err,
+      `zarr-parts: Port ${port} of 127.0.0.1 is in use; --port=0 takes a free one\n`,
+    );
   } finally {
     listener.close();
   }

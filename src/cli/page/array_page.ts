@@ -5,7 +5,6 @@ import { parseExtension } from "../../metadata/mod.ts";
 import { innermostCodecs } from "../../zarrita/mod.ts";
 import { fieldsOf } from "../draw_array.ts";
 import { bytesText, countText, shapeText, unitsText } from "../format.ts";
-import { imagecodecsFor, REGISTRATION } from "../needed_codecs.ts";
 import {
   choosePictureAxes,
   type ChunkMap,
@@ -200,6 +199,14 @@ function describeIndex(
   return `${chunks} of ${shapeText(shape)}`;
 }
 
+/** The versions of imagecodecs that register codecs in zarr-python, in the notation of pip; `undefined` if no codec is of imagecodecs. */
+function imagecodecsFor(names: readonly string[]): string | undefined {
+  if (!names.some((name) => name.startsWith("imagecodecs_"))) return undefined;
+  // Later versions have another codec of this name.
+  const last = names.includes("imagecodecs_floatpred") ? ",<=2026.6.26" : "";
+  return `imagecodecs>=2026.5.10${last}`;
+}
+
 /** A program that opens an array, and how. */
 interface Snippet {
   readonly program: string;
@@ -225,10 +232,14 @@ export function snippetsFor(
     ? "GDAL reads shards from version 3.13 on; serve with --inner-chunks for older ones."
     : "";
   const imagecodecs = imagecodecsFor(codecs);
+  const registration = imagecodecs
+    ? "from imagecodecs.zarr import register_codecs\n\nregister_codecs()"
+    : "";
   return [
     {
       program: "zarr-python",
-      code: `import zarr${imagecodecs ? `\n${REGISTRATION.join("\n\n")}` : "\n"}
+      code: `import zarr
+${registration}
 array = zarr.open_array(${text}, mode="r")
 print(array.shape, array.dtype)`,
       note: `pip install zarr fsspec aiohttp requests${
