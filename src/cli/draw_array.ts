@@ -29,9 +29,8 @@ export function drawNode(
 ): string[] {
   const title = node.path === "" ? place : `/${node.path}`;
   if (node.kind === "invalid") return [`${title}  not valid: ${node.message}`];
-  const kind = `${node.kind}${
-    node.zarrFormat === 2 ? " of Zarr v2, shown as v3" : ""
-  }`;
+  const version = node.zarrFormat === 2 ? " of Zarr v2, shown as v3" : "";
+  const kind = `${node.kind}${version}`;
   if (node.kind === "group") return [`${title}  ${kind}`];
   return [
     `${title}  ${kind}`,
@@ -178,17 +177,13 @@ export function drawOthers(
   );
   const left = isInPlace ? "left as they are" : "left out";
   const removed = isInPlace ? "removed" : "not copied";
-  const lists: [string, readonly string[]][] = [
+  const became = isInPlace ? left : "became Zarr v3";
+  const keysOf = (paths: readonly string[]) => paths.map((path) => `/${path}`);
+  const lists = [
     [`${removed}: Zarr v2 metadata beside zarr.json, `, v2Documents],
-    [
-      `${isInPlace ? left : "became Zarr v3"}: nodes of Zarr v2, `,
-      v2Nodes.map((path) => `/${path}`),
-    ],
-    [
-      `${left} by --only or --exclude: `,
-      outermost.map((path) => `/${path}`),
-    ],
-  ];
+    [`${became}: nodes of Zarr v2, `, keysOf(v2Nodes)],
+    [`${left} by --only or --exclude: `, keysOf(outermost)],
+  ] as const;
   const reasons = Map.groupBy(others, ({ message }) => message);
   return [
     ...lists.flatMap(([text, keys]) =>
@@ -196,10 +191,9 @@ export function drawOthers(
     ),
     ...Array.from(reasons, ([message, arrays]) => {
       const paths = arrays.map(({ path }) => `/${path}`).join(", ");
+      const done = isInPlace ? "left" : "copied";
       const are = arrays.length === 1 ? "it is" : "they are";
-      return `${isInPlace ? "left" : "copied"} as ${are}: ${paths}: ${
-        withFlags(message)
-      }`;
+      return `${done} as ${are}: ${paths}: ${withFlags(message)}`;
     }),
     ...leftOut.map(({ path, message }) =>
       `left out /${path}: ${withFlags(message)}`
@@ -242,12 +236,11 @@ function encodingText(
     codecs = namedCodecs(innermostCodecs(codecs) as NamedConfiguration[]);
   } else shape = `chunks of ${shape}`;
   const names = codecs.map(({ name }) => name).join(", ");
+  const count = decodes.toFixed(decodes < 10 ? 2 : 0);
   const times = decodes === 0
     ? ", as they are encoded"
     : decodes > 1.005
-    ? `; each chunk of the source is decoded ${
-      decodes.toFixed(decodes < 10 ? 2 : 0)
-    } times, and more rarely with more --memory`
+    ? `; each chunk of the source is decoded ${count} times, and more rarely with more --memory`
     : "";
   return `  ${shape}, by ${names}${times}`;
 }

@@ -82,9 +82,7 @@ function archiveText(
   { entries, size, folder, deflated, unreadable, omeVersion }: ZipDescription,
 ): string {
   return [
-    `zip archive of ${countText(entries)} ${
-      entries === 1 ? "entry" : "entries"
-    }`,
+    `zip archive of ${countText(entries)} entries`,
     bytesText(size),
     ...folder === "" ? [] : [`folder ${folder}`],
     ...deflated === 0 ? [] : [`${countText(deflated)} deflated`],
@@ -121,10 +119,11 @@ function drawShard(
   );
   const inArray = sizeOf(chunksInArray);
   const all = inArray < innerChunks.length ? " in the array" : "";
+  const count = `${countText(present)} of ${countText(inArray)} inner chunks`;
   const lines = [
-    `    index of ${countText(length)} bytes at ${countText(offset)}; ${
-      countText(present)
-    } of ${countText(inArray)} inner chunks${all}, up to ${bytesText(most)}`,
+    `    index of ${countText(length)} bytes at ${
+      countText(offset)
+    }; ${count}${all}, up to ${bytesText(most)}`,
   ];
   const columns = chunksPerShard.at(-1) ?? 1;
   const rows = chunksPerShard.at(-2) ?? 1;
@@ -163,14 +162,11 @@ function shade(length: number | undefined, most: number): string {
 function drawTree({ nodes }: Inspection, place: string): string[] {
   const [root] = nodes as [InspectedNode];
   const tree = treeOf(nodes);
-  return [`${place}  ${textOf(root, 3)}`, ...linesBelow(tree, formatOf(root))];
+  const version = root.kind === "invalid" ? 3 : root.zarrFormat;
+  return [`${place}  ${textOf(root, 3)}`, ...linesBelow(tree, version)];
 }
 
 type InspectedNode = Inspection["nodes"][number];
-
-function formatOf(node: InspectedNode): 2 | 3 {
-  return node.kind === "invalid" ? 3 : node.zarrFormat;
-}
 
 /** @param above The version of Zarr in the line of the outermost group. */
 function textOf(node: InspectedNode, above: 2 | 3): string {

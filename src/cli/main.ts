@@ -123,9 +123,10 @@ function runOverview(args: readonly string[], { print }: Output): number {
     const hint = nearest === undefined ? known : `did you mean ${nearest}?`;
     throw new UsageError(`Unknown command ${quoted(name)}; ${hint}`);
   }
-  const option = name === "-v"
-    ? "version"
-    : nearestName(name.replace(/^-+/, ""), ["version", "help"]);
+  const word = name.replace(/^-+/, "");
+  const option = ["version", "help"].find((option) =>
+    word[0] === option[0] && (name === "-v" || nearestName(word, [option]))
+  );
   const message = option === undefined
     ? `Expected a command before ${name}, such as zarr-parts inspect ${name}; ${known}`
     : `Unknown option ${name}; did you mean --${option}?`;

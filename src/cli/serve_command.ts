@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { createHandler, parseMount, type ServedForm } from "../serve/mod.ts";
+import { createHandler, parseMount } from "../serve/mod.ts";
 import {
   type Arguments,
   type Command,
@@ -12,7 +12,7 @@ import { jsonText, quoted } from "./format.ts";
 import { findArchive, openSource } from "./open_source.ts";
 import { pathOf as localPath, stateOf } from "./open_store.ts";
 import type { Outputs } from "./outputs.ts";
-import { IndexPages } from "./page/index_pages.ts";
+import { createPages } from "./page/index_pages.ts";
 import { SOURCE_OPTIONS } from "./shared_options.ts";
 
 const DEFAULT_PORT = 8000;
@@ -48,22 +48,23 @@ export const SERVE: Command = {
     if (await findArchive(place, io) === undefined) await assertServed(place);
     const store = await openSource(place, args, io, { follow: true });
     const mount = parseMount(args.text("mount") ?? "/");
+    const unsharded = args.has("inner-chunks") ? "inner chunks" : "plain";
     const onError = (error: unknown, { method, url }: Request) =>
       io.note(`zarr-parts: ${method} ${pathOf(url)}: ${chainOf(error)}`);
     const handler = createHandler(store, {
-      form: formOf(args),
+      form: args.has("stored") ? "stored" : unsharded,
       mount,
       // Reading a document of a file takes less than a millisecond.
       ...localPath(place) !== undefined && { keep: { seconds: 1 } },
       onError,
     });
-    const pages = new IndexPages(store, titleOf(place), { mount, onError });
+    const answerPage = createPages(store, titleOf(place), { mount, onError });
     const isJson = args.has("json");
     const announce = printer(io);
     const print = args.has("quiet") ? () => {} : announce;
     const listen = listener(args, io, async (request, { completed }) => {
       const start = performance.now();
-      const response = await pages.answer(request) ?? await handler(request);
+      const response = await answerPage(request) ?? await handler(request);
       const log = (isComplete: boolean) => {
         const access = accessOf(request, response, start, isComplete);
         print(isJson ? JSON.stringify(access) : textOf(access));
@@ -105,14 +106,6 @@ function printer(io: Io): (line: string) => void {
       );
     }
   };
-}
-
-function formOf(args: Arguments): ServedForm {
-  return args.has("stored")
-    ? "stored"
-    : args.has("inner-chunks")
-    ? "inner chunks"
-    : "plain";
 }
 
 /** The path that a request line shows. */
@@ -225,26 +218,18 @@ async function serveUntil(
   grace.abort();
 }
 
-/** A request that was answered. */
-interface Access {
-  readonly method: string;
-  readonly path: string;
-  readonly range?: string;
-  readonly status: number;
-  /** The length of the body. Answers to HEAD have none, whatever they announce. */
-  readonly bytes: number;
-  readonly milliseconds: number;
-  /** Whether the client has taken the whole answer. */
-  readonly isComplete: boolean;
-}
-
-/** @param start When the request came, by `performance.now`. */
+/**
+ * Describes a request that was answered.
+ *
+ * @param start When the request came, by `performance.now`.
+ * @param isComplete Whether the client has taken the whole answer.
+ */
 function accessOf(
   { headers, method, url }: Request,
   response: Response,
   start: number,
   isComplete: boolean,
-): Access {
+) {
   const range = headers.get("range");
   const length = response.headers.get("content-length") ?? 0;
   return {
@@ -252,6 +237,7 @@ function accessOf(
     path: pathOf(url),
     ...range !== null && { range },
     status: response.status,
+    // Answers to HEAD have no body, whatever they announce.
     bytes: method === "HEAD" ? 0 : Number(length),
     milliseconds: Number((performance.now() - start).toFixed(1)),
     isComplete,
@@ -260,10 +246,11 @@ function accessOf(
 
 /** The line about a request. */
 function textOf(
-  { method, path, range, status, bytes, milliseconds, isComplete }: Access,
+  { method, path, range = "", status, bytes, milliseconds, isComplete }:
+    ReturnType<typeof accessOf>,
 ): string {
+  const request = `${method} ${path} ${range}`.trimEnd();
+  const time = `${milliseconds.toFixed(1)} ms`;
   const end = isComplete ? "" : " (not taken whole)";
-  return `${method} ${path}${
-    range === undefined ? "" : ` ${range}`
-  } ${status} ${bytes} bytes ${milliseconds.toFixed(1)} ms${end}`;
+  return `${request} ${status} ${bytes} bytes ${time}${end}`;
 }

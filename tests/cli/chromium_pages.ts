@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import type { Browser, Page } from "playwright-core";
 import type { MemoryStore } from "../../mod.ts";
 import { createHandler } from "../../serve.ts";
-import { IndexPages } from "../../src/cli/page/index_pages.ts";
+import { createPages } from "../../src/cli/page/index_pages.ts";
 import { pixelsOf } from "../browser/page.ts";
 
 /** A page of Chromium that shows the pages of a store. */
@@ -32,12 +32,12 @@ export async function withPages(
   before: (path: string) => Promise<void> = () => Promise.resolve(),
 ): Promise<void> {
   const handler = createHandler(store, { onError() {} });
-  const pages = new IndexPages(store, "example", { onError() {} });
+  const pages = createPages(store, "example", { onError() {} });
   const server = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen() {} },
     async (request) => {
       await before(new URL(request.url).pathname);
-      return await pages.answer(request) ?? await handler(request);
+      return await pages(request) ?? await handler(request);
     },
   );
   const origin = `http://127.0.0.1:${server.addr.port}`;

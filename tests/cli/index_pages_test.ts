@@ -12,7 +12,7 @@ import {
 } from "../../mod.ts";
 import { MODULES } from "../../src/cli/page/modules.ts";
 import { choosePictureAxes, mapChunks } from "../../src/cli/page/chunk_map.ts";
-import { IndexPages } from "../../src/cli/page/index_pages.ts";
+import { createPages } from "../../src/cli/page/index_pages.ts";
 import { encodeJson, V2_GROUP, v2Metadata } from "../support/documents.ts";
 import { runs } from "../support/runs.ts";
 
@@ -52,11 +52,11 @@ async function exampleStore(): Promise<MemoryStore> {
 }
 
 function ask(
-  pages: IndexPages,
+  pages: ReturnType<typeof createPages>,
   path: string,
   init?: RequestInit,
 ): Promise<Response | undefined> {
-  return pages.answer(
+  return pages(
     new Request(`http://host${path}`, {
       headers: { Accept: "text/html,*/*" },
       ...init,
@@ -64,14 +64,17 @@ function ask(
   );
 }
 
-async function textOf(pages: IndexPages, path: string): Promise<string> {
+async function textOf(
+  pages: ReturnType<typeof createPages>,
+  path: string,
+): Promise<string> {
   const response = await ask(pages, path);
   assertEquals(response?.status, 200, path);
   return await response!.text();
 }
 
 Deno.test("pages answer browsers that ask for nodes, and nobody else", async () => {
-  const pages = new IndexPages(await exampleStore(), "data");
+  const pages = createPages(await exampleStore(), "data");
   const json = { headers: { Accept: "*/*" } };
   const cases: [string, RequestInit | undefined, number | undefined][] = [
     ["/", undefined, 200],
@@ -117,7 +120,7 @@ Deno.test("pages answer browsers that ask for nodes, and nobody else", async () 
 });
 
 Deno.test("a page shows the nodes, the layout, the stored chunks and the parts of one", async () => {
-  const pages = new IndexPages(await exampleStore(), "data", {
+  const pages = createPages(await exampleStore(), "data", {
     mount: "/mount",
   });
   const text = await textOf(pages, "/mount/maps/elevation");
@@ -147,7 +150,7 @@ Deno.test("a page asks for no chunk but the one that it shows", async () => {
     asked.push(key);
     return size(key, options);
   };
-  const pages = new IndexPages(store, "data");
+  const pages = createPages(store, "data");
   for (const chunk of ["", "?chunk=1,2"]) {
     asked.length = 0;
     await textOf(pages, `/maps/elevation${chunk}`);
@@ -160,7 +163,7 @@ Deno.test("a page escapes the texts of a store, and runs no script but its own",
   const store = await exampleStore();
   const evil = "<img src=x onerror=alert(1)>";
   await store.set(`/${evil}/zarr.json`, GROUP);
-  const pages = new IndexPages(store, evil);
+  const pages = createPages(store, evil);
   for (const path of ["/", "/maps/elevation", `/${encodeURIComponent(evil)}`]) {
     const response = await ask(pages, path);
     const text = await response!.text();
@@ -180,7 +183,7 @@ Deno.test("the code that a page offers runs nothing that a store names", async (
     const bytes = await store.get("/maps/elevation/zarr.json");
     await store.set(`/${name}/${document}` as StoreKey, bytes!);
   }
-  const pages = new IndexPages(store, "data");
+  const pages = createPages(store, "data");
   const text = await textOf(pages, `/${encodeURIComponent(name)}`);
   const url = "http://host/a%27*__import__(%27os%27).system(%27id%27)*%27b";
   assert(text.includes(`gdalmdiminfo &#39;ZARR:&quot;/vsicurl/${url}&quot;`));
@@ -193,7 +196,7 @@ Deno.test("a page says what is wrong with a node, and does not pass it off as ab
   const errors: unknown[] = [];
   const onError = (error: unknown) => errors.push(error);
   const response = await ask(
-    new IndexPages(store, "data", { onError }),
+    createPages(store, "data", { onError }),
     "/broken",
   );
   assertEquals(response?.status, 502);
@@ -217,7 +220,7 @@ Deno.test("a page with a damaged shard shows all but the shard", async () => {
     await damage(store);
     const errors: unknown[] = [];
     const onError = (error: unknown) => errors.push(error);
-    const pages = new IndexPages(store, "data", { onError });
+    const pages = createPages(store, "data", { onError });
     for (const query of ["", "?chunk=1,2"]) {
       const text = await textOf(pages, `/maps/elevation${query}`);
       const shown = [
@@ -243,7 +246,7 @@ Deno.test("a page of an array whose chunks cannot be listed shows all but their 
     if (prefix === "/") return list(prefix, options);
     throw new Error("EIO: /srv/secret");
   };
-  const pages = new IndexPages(store, "data", { onError() {} });
+  const pages = createPages(store, "data", { onError() {} });
   const text = await textOf(pages, "/maps/elevation?chunk=1,2");
   assertMatch(text, /role="alert">[^<]*The store behind this server failed\./);
   assertMatch(text, /168 B in 2 objects/);
@@ -262,7 +265,7 @@ Deno.test("a page of a group shows its attributes, what it holds and how to open
   await store.set("/d/old/.zarray", encodeJson(v2Metadata()));
   await store.set("/d/bad/.zarray", encodeJson(v2Metadata({ dtype: "|O" })));
   await store.set("/d/.zgroup", encodeJson(V2_GROUP));
-  const pages = new IndexPages(store, "data");
+  const pages = createPages(store, "data");
   const cases: [path: string, parts: RegExp[]][] = [
     ["/", [
       /A group with 3 arrays, 3 groups and 2 nodes that cannot be read\./,
@@ -290,11 +293,11 @@ Deno.test("a page shows a Zarr v2 array, whether the store can list or not", asy
   const listed = new MemoryStore([["/.zarray", encodeJson(v2Metadata())]]);
   const unlisted: Store = { get: (key) => listed.get(key) };
   for (const store of [listed, unlisted]) {
-    const text = await textOf(new IndexPages(store, "data"), "/");
+    const text = await textOf(createPages(store, "data"), "/");
     assertMatch(text, /3 × 2/);
     assertMatch(text, /uint8/);
   }
-  const empty = await textOf(new IndexPages(new MemoryStore(), "data"), "/");
+  const empty = await textOf(createPages(new MemoryStore(), "data"), "/");
   assertMatch(
     empty,
     /There are no Zarr nodes: no zarr\.json is here or below\./,
@@ -302,16 +305,16 @@ Deno.test("a page shows a Zarr v2 array, whether the store can list or not", asy
   // A node of both versions is one of Zarr v3.
   const store = await exampleStore();
   await store.set("/maps/elevation/.zarray", new Uint8Array([123, 125]));
-  const text = await textOf(new IndexPages(store, "data"), "/maps/elevation");
+  const text = await textOf(createPages(store, "data"), "/maps/elevation");
   assertEquals(text.includes("v2"), false);
 });
 
 Deno.test("pages of a store that cannot list show its consolidated nodes, or what is missing", async () => {
   const example = await exampleStore();
   const unlisted: Store = { get: (key) => example.get(key) };
-  const text = await textOf(new IndexPages(unlisted, "data"), "/");
+  const text = await textOf(createPages(unlisted, "data"), "/");
   assert(text.includes("has no consolidated metadata"));
-  const array = new IndexPages(unlisted, "data");
+  const array = createPages(unlisted, "data");
   assert(
     (await textOf(array, "/maps/elevation")).includes("cannot list its keys"),
   );
@@ -331,7 +334,7 @@ Deno.test("pages read the hierarchy of a slow store once, and again some seconds
     yield* list(prefix);
   };
   try {
-    const pages = new IndexPages(store, "data");
+    const pages = createPages(store, "data");
     const first = textOf(pages, "/");
     time = 60;
     const second = textOf(pages, "/");
@@ -353,7 +356,7 @@ Deno.test("a failing store is an error of the page, which names no place, and is
   });
   const errors: unknown[] = [];
   const onError = (error: unknown) => errors.push(error);
-  const pages = new IndexPages(store, "data", { onError });
+  const pages = createPages(store, "data", { onError });
   for (const path of ["/", "/secre", "/maps?chunk=1"]) {
     const response = await ask(pages, path);
     assertEquals(response?.status, 502);

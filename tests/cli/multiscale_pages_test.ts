@@ -8,7 +8,7 @@ import {
   type StoreKey,
 } from "../../mod.ts";
 import { paintChannels } from "../../page/colors.ts";
-import { IndexPages } from "../../src/cli/page/index_pages.ts";
+import { createPages } from "../../src/cli/page/index_pages.ts";
 import { channelsOf, multiscalesOf } from "../../src/hierarchy/mod.ts";
 import { withoutNamedNodes } from "../../src/hierarchy/mod.ts";
 import { encodeJson, utf8 } from "../support/documents.ts";
@@ -38,10 +38,10 @@ async function storeOf(
 /** The page of a node: its text, without tags and with single spaces, and what its script draws. */
 async function pageOf(store: MemoryStore, path = "/") {
   const problems: unknown[] = [];
-  const pages = new IndexPages(store, "data", {
+  const pages = createPages(store, "data", {
     onError: (error) => problems.push(error),
   });
-  const response = await pages.answer(
+  const response = await pages(
     new Request(`http://host${path}`, { headers: { Accept: "text/html" } }),
   );
   const html = await response!.text();
