@@ -36,7 +36,7 @@ export {
   readNodeDocument,
   readNodes,
 } from "./read_nodes.ts";
-export { isSameDocument, writtenOut } from "./same_document.ts";
+export { isSameCodecs, isSameDocument, writtenOut } from "./same_document.ts";
 export {
   ALL_NODES,
   GLOBS,

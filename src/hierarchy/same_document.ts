@@ -54,6 +54,14 @@ function writtenOutCodecs(codecs: unknown): unknown {
   });
 }
 
+/** Whether lists of codecs have the same meaning. */
+export function isSameCodecs(
+  a: readonly unknown[],
+  b: readonly unknown[],
+): boolean {
+  return isSameJson(a.map(writtenOut), b.map(writtenOut));
+}
+
 /** Writes the short-hand of an extension out. */
 export function writtenOut(extension: unknown): unknown {
   if (typeof extension === "string") return { name: extension };

@@ -10,13 +10,12 @@ import {
 import {
   hasNonFinite,
   isArrayDocument,
-  isV2Document,
   parseExactZarrJson,
   parseZarrJson,
   V2_DOCUMENTS,
   withoutConsolidated,
 } from "../metadata/mod.ts";
-import { runConcurrently } from "../runtime/mod.ts";
+import { mapConcurrently, runConcurrently } from "../runtime/mod.ts";
 import {
   assertWritable,
   backendOf,
@@ -254,13 +253,13 @@ async function planMigration(
       ? await composeV2Document(store, root, { signal }, { fillValueAttribute })
       : undefined;
     const composed = found?.bytes ?? bytes;
+    const after = parseZarrJson(composed);
     inDocument(
       v2Documents[0] ?? documentKey(place, path),
       describeStore(store),
-      () => assertOpens(composed),
+      () => isArrayDocument(after) && parseArray(after),
     );
-    const isWritten = isNew ||
-      !isSameDocument(document, parseZarrJson(composed));
+    const isWritten = isNew || !isSameDocument(document, after);
     const isMasked = found?.isMasked ?? false;
     return { ...node, bytes: composed, isWritten, isMasked };
   };
@@ -324,12 +323,6 @@ async function kindOfV2(
   return undefined;
 }
 
-/** Throws if a document is that of an array that does not open. */
-function assertOpens(bytes: Uint8Array): void {
-  const document = parseZarrJson(bytes);
-  if (isArrayDocument(document)) parseArray(document);
-}
-
 /** The most refused nodes that a message explains. */
 const MOST_NAMED = 3;
 
@@ -354,26 +347,17 @@ function refusal(
 async function v2DocumentsOf(
   place: Place,
   nodes: readonly MigratedNode[],
-  options: StoreOptions,
+  { signal }: StoreOptions,
 ): Promise<StoreKey[]> {
-  const { store, root } = place;
-  const found: StoreKey[] = [];
-  const paths = new Set(nodes.map(({ path }) => path));
-  if (typeof store.list === "function") {
-    for await (const key of store.list(`${root}/` as StoreKey, options)) {
-      if (!isV2Document(key)) continue;
-      const path = key.slice(root.length + 1, key.lastIndexOf("/"));
-      if (paths.has(path)) found.push(key);
-    }
-    return found.sort();
-  }
-  for (const path of paths) {
-    for (const name of V2_DOCUMENTS) {
-      const key = `${rootIn(place, path)}/${name}` as StoreKey;
-      if (await backendOf(store).size(key, options) !== undefined) {
-        found.push(key);
-      }
-    }
-  }
-  return found;
+  const backend = backendOf(place.store);
+  const keys = nodes.flatMap(({ path }) =>
+    V2_DOCUMENTS.map((name) => `${rootIn(place, path)}/${name}` as StoreKey)
+  ).sort();
+  const sizes = await mapConcurrently(
+    keys,
+    AT_ONCE,
+    (key, signal) => backend.size(key, { signal }),
+    signal,
+  );
+  return keys.filter((_, i) => sizes[i] !== undefined);
 }

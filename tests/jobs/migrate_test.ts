@@ -526,7 +526,7 @@ Deno.test("convert --in-place of Zarr v2 names adopt", async () => {
       assertEquals(code, 1);
       assert(
         err.includes(
-          `Cannot convert a Zarr v2 ${kind} in place; give it the documents of Zarr v3 first, by migrate or zarr-parts migrate`,
+          `found a Zarr v2 ${kind} (.z${kind}); v2View shows it as Zarr v3, and migrate or zarr-parts migrate gives it a zarr.json`,
         ),
         err,
       );

@@ -228,7 +228,7 @@ Deno.test("recode refuses members of wrong types", async () => {
     [{ codec: "zstd" }, 'expected "recode.codecs"'],
     [{ codecs: 5 }, "a list of codecs"],
     [{ codecs: [5] }, "Expected a codec"],
-    [{ chunks: "1,2,3" }, "a list of numbers"],
+    [{ chunks: "1,2,3" }, "a list of whole numbers"],
     [[], "an object, or a function"],
   ];
   for (const [recode, message] of cases) {

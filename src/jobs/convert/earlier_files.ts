@@ -162,12 +162,6 @@ async function readText(
   }
 }
 
-/** The members of a document that determine the keys of chunks. */
-const KEY_MEMBERS = [
-  ...["zarr_format", "node_type", "shape", "data_type", "chunk_grid"],
-  ...["chunk_key_encoding", "codecs", "storage_transformers"],
-];
-
 /**
  * The metadata of an array, as far as it determines the keys of chunks; `undefined` for a group.
  *
@@ -176,12 +170,7 @@ const KEY_MEMBERS = [
 function arrayOf(name: string, text: string): Members | undefined {
   const document = parseZarrJson(new TextEncoder().encode(text));
   if (name === "zarr.json" && isGroupDocument(document)) return undefined;
-  if (name === "zarr.json" && isArrayDocument(document)) {
-    const members = Object.entries(document as Members);
-    return Object.fromEntries(
-      members.filter(([name]) => KEY_MEMBERS.includes(name)),
-    );
-  }
+  if (name === "zarr.json" && isArrayDocument(document)) return document;
   const isV2 = name !== "zarr.json" && isMembers(document) &&
     document.zarr_format === 2;
   if (!isV2) throw new MetadataError("it is no document of Zarr");

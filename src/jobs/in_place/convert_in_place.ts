@@ -4,12 +4,10 @@ import {
   checkOptions,
   describe,
   FUNCTION,
-  MetadataError,
   type OptionRules,
   SIGNAL,
 } from "../../errors/mod.ts";
 import {
-  backendOf,
   describeStore,
   FileChanges,
   recover,
@@ -133,7 +131,6 @@ export async function convertInPlace(
     );
   }
   if (await store.get(documentKey(place, ""), options) === undefined) {
-    await assertNoV2(place, options);
     throw await missingArray(store, root, options);
   }
   const unlock = options.dryRun ? async () => {} : await files.lock(root);
@@ -209,22 +206,6 @@ const OPTIONS: OptionRules<ConvertInPlaceOptions> = {
   onProgress: FUNCTION,
   signal: SIGNAL,
 };
-
-/** Refuses a node of Zarr v2. */
-async function assertNoV2(
-  { store, root }: Place,
-  options: StoreOptions,
-): Promise<void> {
-  for (const [name, kind] of [[".zarray", "array"], [".zgroup", "group"]]) {
-    const key: StoreKey = `${root as StoreKey}/${name}`;
-    if (await backendOf(store).size(key, options) === undefined) continue;
-    throw new MetadataError(
-      `Cannot convert a Zarr v2 ${kind} in place; give it the documents of Zarr v3 first, by migrate or zarr-parts migrate`,
-      "",
-      { document: key, store: describeStore(store) },
-    );
-  }
-}
 
 /** Begins a conversion in place, and carries it out. No earlier conversion of the node is unfinished. */
 async function beginInPlace(

@@ -7,17 +7,13 @@ import {
 } from "../../codecs/mod.ts";
 import { verifyChecksum } from "../../checksum/mod.ts";
 import { describe, MetadataError } from "../../errors/mod.ts";
-import {
-  codecKind,
-  isSameJson,
-  type NamedConfiguration,
-} from "../../metadata/mod.ts";
-import { ownBytes } from "../../runtime/mod.ts";
+import { codecKind, type NamedConfiguration } from "../../metadata/mod.ts";
+import { isSameList, ownBytes } from "../../runtime/mod.ts";
 import type { Threads } from "../../threads/mod.ts";
 import { LayoutError } from "../convert/change_layout.ts";
 import { endsWithChecksum } from "../chunk_checks.ts";
 import type { ArrayPair } from "../stored_chunks.ts";
-import { writtenOut } from "../../hierarchy/mod.ts";
+import { isSameCodecs } from "../../hierarchy/mod.ts";
 import {
   describeType,
   ElementCodecs,
@@ -74,11 +70,8 @@ export async function findWay(
   const to = encodingOf(parsedArrayOf(target));
   const hasWholeShards = array.chunk.shard !== undefined && !from.isSharded;
   const isSameShape = !hasWholeShards &&
-    isSameJson(from.chunkShape, to.chunkShape);
-  const [before, after] = [from, to].map(({ codecs }) =>
-    codecs.map(writtenOut)
-  );
-  if (isSameShape && isSameJson(before, after)) {
+    isSameList(from.chunkShape, to.chunkShape);
+  if (isSameShape && isSameCodecs(from.codecs, to.codecs)) {
     const hasChecksum = endsWithChecksum(from.codecs);
     return {
       kind: "bytes",
@@ -173,10 +166,9 @@ async function bytesWay(
 ): Promise<BytesWay | undefined> {
   const start = 1 +
     from.findIndex(({ name }) => codecKind(name) === "array_to_bytes");
-  const [one, other] = [from, to].map((codecs) =>
-    codecs.slice(0, start).map(writtenOut)
-  );
-  if (start === 0 || !isSameJson(one, other)) return undefined;
+  const isSame = start > 0 &&
+    isSameCodecs(from.slice(0, start), to.slice(0, start));
+  if (!isSame) return undefined;
   const before = await loadSource(path, () => load(from, start, registry));
   const after = await load(to, start, registry);
   return {

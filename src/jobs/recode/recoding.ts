@@ -2,11 +2,11 @@ import { parseArray, type ParsedArray } from "../../arrays/mod.ts";
 import { ConcatParts } from "../../concat_parts/mod.ts";
 import { MOST_DECODED, namedCodec, SHORT_NAMES } from "../../codecs/mod.ts";
 import {
-  ANY,
   checkOptions,
   describe,
   describeAll,
   nearestName,
+  type OptionRule,
   type OptionRules,
 } from "../../errors/mod.ts";
 import {
@@ -16,11 +16,12 @@ import {
   coreDataType,
   isMembers,
   isSameJson,
+  isWhole,
   type NamedConfiguration,
 } from "../../metadata/mod.ts";
 import { isSameList } from "../../runtime/mod.ts";
 import { shardIndexSize } from "../../shards/mod.ts";
-import { writtenOut } from "../../hierarchy/mod.ts";
+import { isSameCodecs } from "../../hierarchy/mod.ts";
 import {
   describeType,
   elementForm,
@@ -58,13 +59,24 @@ export interface Recoding {
   readonly shards?: readonly number[] | null | undefined;
 }
 
+const SHAPE: OptionRule = {
+  expected: "a list of whole numbers from 1",
+  isValid: (value) =>
+    Array.isArray(value) && value.every((length) => isWhole(length, 1)),
+  outOfRange: "lists of numbers",
+};
+
 const RULES: OptionRules<Recoding> = {
   codecs: {
     expected: 'a text such as "zstd:5", or a list of codecs',
     isValid: (value) => typeof value === "string" || Array.isArray(value),
   },
-  chunks: ANY,
-  shards: ANY,
+  chunks: SHAPE,
+  shards: {
+    ...SHAPE,
+    expected: `null, or ${SHAPE.expected}`,
+    isValid: (value) => value === null || SHAPE.isValid(value),
+  },
 };
 
 /** Throws if a recoding has unknown members or such of wrong types. */
@@ -110,11 +122,8 @@ function hasOtherCodecs({ levels }: ParsedArray): boolean {
 
 /** Whether chunks of one array may be chunks of another one as they are encoded. */
 export function isSameEncoding(a: ParsedArray, b: ParsedArray): boolean {
-  const [one, other] = [a, b].map(({ chunk: { shape, codecs } }) => [
-    shape,
-    codecs.map(writtenOut),
-  ]);
-  return isSameJson(one, other);
+  return isSameList(a.chunk.shape, b.chunk.shape) &&
+    isSameCodecs(a.chunk.codecs, b.chunk.codecs);
 }
 
 /**
@@ -132,8 +141,15 @@ export function recodedMetadata(
   assertRecoding(recoding);
   const { metadata, chunk } = array;
   const { chunks, shards, codecs } = recoding;
-  assertShape("chunks", chunks, metadata.shape.length);
-  assertShape("shards", shards, metadata.shape.length);
+  const rank = metadata.shape.length;
+  for (const [name, shape] of Object.entries({ chunks, shards })) {
+    if ((shape?.length ?? rank) === rank) continue;
+    throw new RangeError(
+      `Expected ${name} of as many dimensions as the array, ${rank}, found ${
+        describe(shape)
+      }`,
+    );
+  }
   const before = encodingOf(array);
   const chunkShape = chunks ?? before.chunkShape;
   const ownShards = before.isSharded ? chunk.shape : null;
@@ -145,12 +161,9 @@ export function recodedMetadata(
       ? before.codecs
       : codecsOf(codecs, metadata, before),
   };
-  const isSame =
-    isSameJson(after.codecs.map(writtenOut), before.codecs.map(writtenOut)) &&
-    isSameJson(
-      [chunkShape, shardShape],
-      [before.chunkShape, ownShards],
-    ) && (shards == null || hasUsualShards(array));
+  const isSame = isSameCodecs(after.codecs, before.codecs) &&
+    isSameJson([chunkShape, shardShape], [before.chunkShape, ownShards]) &&
+    (shards == null || hasUsualShards(array));
   if (isSame) return metadata;
   assertDivisible(metadata, before, after);
   const recoded: ArrayMetadata = {
@@ -191,10 +204,9 @@ function assertDivisible(
   const form = elementForm(data_type);
   const [from, to] = [before, after].map(({ codecs }) =>
     codecs.filter(({ name }) => form || codecKind(name) !== "bytes_to_bytes")
-      .map(writtenOut)
   );
   const isKept = isSameList(before.chunkShape, after.chunkShape) &&
-    isSameJson(from, to);
+    isSameCodecs(from!, to!);
   if (isKept) return;
   if (form === undefined) {
     throw new RangeError(
@@ -218,33 +230,6 @@ const INDEX_CODECS: readonly NamedConfiguration[] = [
   { name: "bytes", configuration: { endian: "little" } },
   { name: "crc32c" },
 ];
-
-function assertShape(
-  name: "chunks" | "shards",
-  shape: readonly number[] | null | undefined,
-  rank: number,
-): void {
-  if (shape === undefined || shape === null && name === "shards") return;
-  const isShape = Array.isArray(shape) &&
-    shape.every((length) => typeof length === "number");
-  if (!isShape) {
-    throw new TypeError(
-      `Expected the option "recode.${name}" to be a list of numbers${
-        name === "shards" ? ", or null" : ""
-      }, found ${describe(shape)}`,
-    );
-  }
-  const areLengths = shape.every((length) =>
-    Number.isSafeInteger(length) && length > 0
-  );
-  if (areLengths && shape.length === rank) return;
-  const expected = areLengths
-    ? `as many dimensions as the array, ${rank}`
-    : "whole numbers from 1";
-  throw new RangeError(
-    `Expected ${name} of ${expected}, found ${describe(shape)}`,
-  );
-}
 
 /** The bytes of an inner chunk in the index of its shard. */
 const INDEX_ENTRY_SIZE = 16;
