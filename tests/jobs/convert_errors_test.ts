@@ -23,18 +23,13 @@ import {
   readText,
   utf8,
 } from "../support/documents.ts";
-import { type Method, observed } from "../support/observed_store.ts";
+import { observed } from "../support/observed_store.ts";
 import { treeOf } from "../support/tree.ts";
 import { checksummed, checksummedMetadata } from "./checksummed.ts";
 import { digestsOf } from "./digests.ts";
 
 const SMALL = 40;
 const LARGE = 2 ** 21;
-/** The keys of stores that can be read, written and listed. */
-const ALL: Method[] = [
-  ...["get", "getRange", "stream", "size", "set"] as const,
-  ...["delete", "list", "group"] as const,
-];
 
 // deno-lint-ignore no-explicit-any -- constructors take different arguments
 type ErrorClass = new (...args: any[]) => Error;
@@ -216,22 +211,6 @@ Deno.test("convert refuses folders in one another, through links too", async () 
       const { ["/new"]: _, ...after } = await treeOf(root);
       assertEquals(after, before, path);
     }
-  });
-});
-
-Deno.test("convert finds the source in a target whose folder is not known", async () => {
-  await inTempDir(async (folder) => {
-    const store = new FileSystemStore(folder);
-    await store.set("/zarr.json", encodeJson(groupMetadata()));
-    await checksummed(store, SMALL, "a");
-    const before = await treeOf(folder);
-    const target = observed(store, () => {}, [...ALL, "getRangeOf"]);
-    await assertRejects(
-      () => convert({ store, path: "a" }, target, { overwrite: true }),
-      RangeError,
-      "since they lie in one another",
-    );
-    assertEquals(await treeOf(folder), before);
   });
 });
 

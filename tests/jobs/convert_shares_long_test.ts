@@ -140,18 +140,6 @@ Deno.test("a run without a share copies what the shares have not, and finishes",
   );
 });
 
-Deno.test("shares with other options are refused", async () => {
-  const { source } = await example();
-  const target = new MemoryStore();
-  await convert(source, target, { ...LAYOUT, share: { index: 0, count: 3 } });
-  await assertRejects(
-    () =>
-      convert(source, target, { suffix: ".t", share: { index: 1, count: 3 } }),
-    Error,
-    "with another layout",
-  );
-});
-
 Deno.test("shares are refused where an earlier target is being replaced", async () => {
   const { source, expected } = await example();
   const target = new MemoryStore();

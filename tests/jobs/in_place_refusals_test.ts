@@ -35,228 +35,143 @@ const INDEX: ConvertInPlaceOptions = { parts: ["", ".index:7"] };
 // deno-lint-ignore no-explicit-any -- constructors take different arguments
 type ErrorClass = new (...args: any[]) => Error;
 
-interface Refusal {
-  readonly name: string;
-  /** The layout of the array; by default chunks in one object. */
-  readonly from?: ConvertInPlaceOptions;
-  /** Changes the example before the conversion. */
-  change?(folder: string, store: FileSystemStore): Promise<unknown>;
-  readonly path?: string;
-  readonly options: ConvertInPlaceOptions;
-  readonly ErrorClass?: ErrorClass;
-  readonly message: string;
-}
-
-const template = (format: string) => ({
-  name: "template",
-  configuration: { format },
-});
-const SWAPPED = template("c/{1}/{0}");
-
-const REFUSALS: Refusal[] = [
-  {
-    name: "an unknown option",
-    options: { container: () => tiffContainer } as ConvertInPlaceOptions,
-    ErrorClass: TypeError,
-    message:
-      'Unknown option "container" of convertInPlace; known are "keyEncoding"',
-  },
-  {
-    name: "no concurrency",
-    options: { concurrency: 0 },
-    ErrorClass: RangeError,
-    message: "from 1, found 0",
-  },
-  {
-    name: "two layouts",
-    options: { plain: true, suffix: ".x" },
-    ErrorClass: RangeError,
-    message: '"plain" and "suffix"',
-  },
-  {
-    name: "no node",
-    path: "b",
-    options: INDEX,
-    ErrorClass: MetadataError,
-    message: '"/b',
-  },
-  {
-    name: "a head before the data",
-    options: { parts: [".head:1", ""] },
-    ErrorClass: RangeError,
-    message: "all bytes would have to be moved",
-  },
-  {
-    name: "keys of other chunks",
-    options: { keyEncoding: SWAPPED },
-    ErrorClass: RangeError,
-    message: "convert twice, first to keys with another suffix",
-  },
-  {
-    name: "keys of other parts",
-    from: INDEX,
-    options: {
-      parts: [{ keySuffix: ".index" }, { keySuffix: "", size: 7 }],
-    },
-    ErrorClass: RangeError,
-    message: "are keys of other objects",
-  },
-  {
-    name: "another size of a part with the same key",
-    from: INDEX,
-    options: { parts: ["", { keySuffix: ".index", size: 6 }] },
-    ErrorClass: RangeError,
-    message: "are keys of other objects",
-  },
-  {
-    name: "chunks that are too short",
-    options: { parts: ["", ".index:13"] },
-    ErrorClass: PartSizeError,
-    message: "is 12 bytes long, where the new parts take 13",
-  },
-  {
-    name: "a chunk that lacks a part",
-    from: INDEX,
-    change: (folder) => Deno.remove(`${folder}/c/1/0.index`),
-    options: { suffix: ".x" },
-    ErrorClass: MissingPartError,
-    message: ".index",
-  },
-  {
-    name: "a file at a new key",
-    change: (folder) => Deno.writeTextFile(`${folder}/c/1/0.index`, "mine"),
-    options: INDEX,
-    message: "remove it, or choose other keys",
-  },
-  {
-    name: "a file at the new key of an absent chunk",
-    change: (folder) => Deno.writeTextFile(`${folder}/c/1/1.x`, "mine"),
-    options: { suffix: ".x" },
-    message: '"/c/1/1.x" is no chunk, and would be one',
-  },
-  {
-    name: "an object that is no part, and would be a chunk",
-    from: { parts: [".data", ".index:7"] },
-    change: (folder) => Deno.writeTextFile(`${folder}/c/1/1`, "mine"),
-    options: { parts: [] },
-    message: '"/c/1/1" is no chunk, and would be one',
-  },
-  {
-    name: "a chunk where a folder of new keys is needed",
-    options: { keyEncoding: template("c/{0}/{1}/x") },
-    ErrorClass: RangeError,
-    message: '"/c/1/0" would be both a file and the folder of "/c/1/0/x"',
-  },
-  {
-    name: "a folder of chunks at a new key",
-    from: { keyEncoding: template("c/{0}/{1}/x") },
-    options: { plain: true },
-    ErrorClass: RangeError,
-    message: '"/c/1/0" would be both a file and the folder of "/c/1/0/x"',
-  },
-  {
-    name: "a file where a folder of new keys is needed",
-    change: (folder) => Deno.writeTextFile(`${folder}/d`, "mine"),
-    options: { keyEncoding: template("d/{0}/{1}") },
-    ErrorClass: RangeError,
-    message: '"/d" would be both a file and the folder of "/d/',
-  },
-  {
-    name: "the folder of a file at a new key",
-    change: async (folder) => {
-      await Deno.mkdir(`${folder}/d/1/0`, { recursive: true });
-      await Deno.writeTextFile(`${folder}/d/1/0/readme`, "mine");
-    },
-    options: { keyEncoding: template("d/{0}/{1}") },
-    ErrorClass: RangeError,
-    message: '"/d/1/0" would be both a file and the folder of "/d/1/0/readme"',
-  },
-  {
-    name: "a folder at a new key",
-    change: (folder) => Deno.mkdir(`${folder}/c/1/0.index`),
-    options: INDEX,
-    message: "Expected a regular file, found a folder",
-  },
-  {
-    name: "a file with two names",
-    change: (folder) => Deno.link(`${folder}/c/1/0`, `${folder}/other`),
-    options: INDEX,
-    message: "its file has 2 names (hard links)",
-  },
-  {
-    name: "a linked file",
-    change: async (folder) => {
-      await Deno.rename(`${folder}/c/1/0`, `${folder}/moved`);
-      await Deno.symlink(`${folder}/moved`, `${folder}/c/1/0`);
-    },
-    options: INDEX,
-    message: "found a symbolic link",
-  },
-  {
-    name: "a linked file that gets another name",
-    change: async (folder) => {
-      await Deno.rename(`${folder}/c/1/0`, `${folder}/moved`);
-      await Deno.symlink(`${folder}/moved`, `${folder}/c/1/0`);
-    },
-    options: { suffix: ".x" },
-    message: "found a symbolic link",
-  },
-  {
-    name: "a linked folder of chunks",
-    change: async (folder) => {
-      await Deno.rename(`${folder}/c/1`, `${folder}/moved`);
-      await Deno.symlink(`${folder}/moved`, `${folder}/c/1`);
-    },
-    options: INDEX,
-    message: '"/c/1" is a symbolic link to a folder',
-  },
-  {
-    name: "a linked document",
-    change: async (folder) => {
-      await Deno.rename(`${folder}/zarr.json`, `${folder}/moved`);
-      await Deno.symlink(`${folder}/moved`, `${folder}/zarr.json`);
-    },
-    options: INDEX,
-    message: "found a symbolic link",
-  },
-  {
-    name: "the target of a conversion that is unfinished",
-    change: (folder) =>
-      Deno.writeTextFile(`${folder}/.zarr-parts-unfinished.json`, "{}"),
-    options: INDEX,
-    message: "a conversion to it is unfinished",
-  },
-  {
-    name: "a node below which another conversion is unfinished",
-    change: async (folder) => {
-      await Deno.mkdir(`${folder}/x`);
-      const marker = `${folder}/x/.zarr-parts-unfinished.json`;
-      await Deno.writeTextFile(marker, "{}");
-    },
-    options: INDEX,
-    message: '"/x/.zarr-parts-unfinished.json"',
+/** What is refused: the options, the error, a part of its message, and what differs from an array of chunks in one object. */
+type Refusal = [
+  options: ConvertInPlaceOptions,
+  ErrorClass: ErrorClass,
+  message: string,
+  example?: {
+    /** The layout of the array. */
+    readonly from?: ConvertInPlaceOptions;
+    /** Changes the array before the conversion. */
+    change?(folder: string): Promise<unknown>;
+    readonly path?: string;
   },
 ];
 
+const template = (format: string) => ({
+  keyEncoding: { name: "template", configuration: { format } },
+});
+const put = (path: string) => async (folder: string) => {
+  const file = `${folder}/${path}`;
+  await Deno.mkdir(file.slice(0, file.lastIndexOf("/")), { recursive: true });
+  await Deno.writeTextFile(file, "{}");
+};
+const link = (path: string) => async (folder: string) => {
+  await Deno.rename(`${folder}/${path}`, `${folder}/moved`);
+  await Deno.symlink(`${folder}/moved`, `${folder}/${path}`);
+};
+
+const SUFFIX = { suffix: ".x" };
+const FOLDERS = template("c/{0}/{1}/x");
+const UNFINISHED = ".zarr-parts-unfinished.json";
+
+const REFUSALS: Refusal[] = [
+  [
+    { container: () => tiffContainer } as ConvertInPlaceOptions,
+    TypeError,
+    'Unknown option "container" of convertInPlace; known are "keyEncoding"',
+  ],
+  [{ concurrency: 0 }, RangeError, "from 1, found 0"],
+  [{ plain: true, ...SUFFIX }, RangeError, '"plain" and "suffix"'],
+  [INDEX, MetadataError, '"/b', { path: "b" }],
+  [{ parts: [".head:1", ""] }, RangeError, "all bytes would have to be moved"],
+  [
+    template("c/{1}/{0}"),
+    RangeError,
+    "convert twice, first to keys with another suffix",
+  ],
+  // Keys of other parts.
+  [
+    { parts: [{ keySuffix: ".index" }, { keySuffix: "", size: 7 }] },
+    RangeError,
+    "are keys of other objects",
+    { from: INDEX },
+  ],
+  // Another size of a part with the same key.
+  [
+    { parts: ["", { keySuffix: ".index", size: 6 }] },
+    RangeError,
+    "are keys of other objects",
+    { from: INDEX },
+  ],
+  [
+    { parts: ["", ".index:13"] },
+    PartSizeError,
+    "is 12 bytes long, where the new parts take 13",
+  ],
+  [SUFFIX, MissingPartError, ".index", {
+    from: INDEX,
+    change: (folder) => Deno.remove(`${folder}/c/1/0.index`),
+  }],
+  [INDEX, Error, "remove it, or choose other keys", {
+    change: put("c/1/0.index"),
+  }],
+  [SUFFIX, Error, '"/c/1/1.x" is no chunk, and would be one', {
+    change: put("c/1/1.x"),
+  }],
+  [{ parts: [] }, Error, '"/c/1/1" is no chunk, and would be one', {
+    from: { parts: [".data", ".index:7"] },
+    change: put("c/1/1"),
+  }],
+  [
+    FOLDERS,
+    RangeError,
+    '"/c/1/0" would be both a file and the folder of "/c/1/0/x"',
+  ],
+  [
+    { plain: true },
+    RangeError,
+    '"/c/1/0" would be both a file and the folder of "/c/1/0/x"',
+    { from: FOLDERS },
+  ],
+  [
+    template("d/{0}/{1}"),
+    RangeError,
+    '"/d" would be both a file and the folder of "/d/',
+    { change: put("d") },
+  ],
+  [
+    template("d/{0}/{1}"),
+    RangeError,
+    '"/d/1/0" would be both a file and the folder of "/d/1/0/readme"',
+    { change: put("d/1/0/readme") },
+  ],
+  [INDEX, Error, "Expected a regular file, found a folder", {
+    change: (folder) => Deno.mkdir(`${folder}/c/1/0.index`),
+  }],
+  [INDEX, Error, "its file has 2 names (hard links)", {
+    change: (folder) => Deno.link(`${folder}/c/1/0`, `${folder}/other`),
+  }],
+  [INDEX, Error, "found a symbolic link", { change: link("c/1/0") }],
+  // A file that only gets another name.
+  [SUFFIX, Error, "found a symbolic link", { change: link("c/1/0") }],
+  [INDEX, Error, '"/c/1" is a symbolic link to a folder', {
+    change: link("c/1"),
+  }],
+  [INDEX, Error, "found a symbolic link", { change: link("zarr.json") }],
+  [INDEX, Error, "a conversion to it is unfinished", {
+    change: put(UNFINISHED),
+  }],
+  [INDEX, Error, `"/x/${UNFINISHED}"`, { change: put(`x/${UNFINISHED}`) }],
+];
+
 Deno.test("in place, whatever cannot be done safely is refused, and nothing changes", async () => {
-  for (const { name, from = {}, change, path, ...refusal } of REFUSALS) {
+  for (const [options, ErrorClass, message, example = {}] of REFUSALS) {
+    const { from = {}, change, path = "" } = example;
     const folder = await memoryFolder();
     try {
       const store = new FileSystemStore(folder);
       await createExample(store, from);
-      await change?.(folder, store);
+      await change?.(folder);
       const before = await stateOf(folder);
       const error = await assertRejects(
-        () =>
-          convertInPlace({ store, ...path && { path } }, {
-            ...refusal.options,
-          }),
-        refusal.ErrorClass ?? Error,
-        refusal.message,
-        name,
+        () => convertInPlace({ store, path }, options),
+        ErrorClass,
+        message,
       );
       assert(!(error instanceof ChunkKeyError));
-      assertEquals(await stateOf(folder), before, name);
+      assertEquals(await stateOf(folder), before, message);
     } finally {
       await Deno.remove(folder, { recursive: true });
     }

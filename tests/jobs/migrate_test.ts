@@ -9,10 +9,8 @@ import {
   type StoreKey,
   v2View,
 } from "../../mod.ts";
-import { S3Store } from "../../s3.ts";
 import { runCli } from "../cli/run_cli.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
-import { SimulatedBucket } from "../stores/s3/simulated_bucket.ts";
 import { listed } from "../stores/store_values.ts";
 import {
   encodeJson,
@@ -372,21 +370,6 @@ Deno.test("migrate, convert and v2View give arrays of xarray the attribute _Fill
     assertEquals((await migrate(store, { overwrite: true })).masked, []);
     assertEquals((await readJson(store, "/zarr.json")).attributes, expected);
   }
-});
-
-Deno.test("migrate adopts a group in a bucket", async () => {
-  const bucket = new SimulatedBucket();
-  const store = new S3Store("s3://bucket/data", {
-    endpoint: "http://bucket.test",
-    fetch: async (request) =>
-      bucket.answer(request, new Uint8Array(await request.arrayBuffer())),
-  });
-  for (const [key, bytes] of valuesOfGroup()) await store.set(key, bytes);
-  const { written } = await migrate(store, { removeV2: true });
-  assertEquals(written, WRITTEN);
-  const expected = new MemoryStore(valuesOfGroup());
-  await migrate(expected, { removeV2: true });
-  assertEquals(await valuesIn(store), await valuesIn(expected));
 });
 
 Deno.test("repair leaves documents of Zarr v2 as they are", async () => {

@@ -1,19 +1,16 @@
-import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { repair, type Rule, verify } from "../../jobs.ts";
 import {
-  DamageError,
   FileSystemStore,
   MemoryStore,
   type StoreKey,
   TemplateChunkKeyEncoding,
 } from "../../mod.ts";
-import { decodeChunk } from "../../src/codecs/decode_chunk.ts";
 import { adoptTiffs } from "../../tiff.ts";
 import { MOSAICS, stripsOf, tiffOf } from "../adopt/tiled_files.ts";
 import { storeTiffs } from "../tiff/store_tiffs.ts";
 import { caseOf } from "../tiff/tiff_cases.ts";
 import { type Method, observed } from "../support/observed_store.ts";
-import jpegs from "../fixtures/jpeg.json" with { type: "json" };
 
 /** Stores that cannot list. */
 const BLIND: Method[] = ["get", "getRange", "stream", "size", "group"];
@@ -212,26 +209,6 @@ Deno.test("a deep verification decodes the tiles of adopted TIFFs", async () => 
       );
     }
   }
-});
-
-Deno.test("decodeChunk decodes JPEG", async () => {
-  const { jpeg, shape: text } = jpegs[0]!;
-  const shape = text.split("x").map(Number);
-  const bytes = Uint8Array.from(atob(jpeg), (char) => char.charCodeAt(0));
-  const level = {
-    codecs: [{ name: "imagecodecs_jpeg" }],
-    shape,
-    dataType: "uint8",
-    size: undefined,
-    shards: undefined,
-  };
-  await decodeChunk(bytes, level, "Chunk", "/c/0");
-  const cut = bytes.slice(0, bytes.length / 2);
-  await assertRejects(
-    () => decodeChunk(cut, level, "Chunk", "/c/0"),
-    DamageError,
-    "imagecodecs_jpeg",
-  );
 });
 
 Deno.test("verify finds nothing in the adopted files of the fixtures", async () => {

@@ -493,27 +493,3 @@ Deno.test("verify accepts consolidated metadata in which defaults are written ou
     assertEquals(counts, expected, JSON.stringify(change));
   }
 });
-
-Deno.test("verify finds chunks that are declared longer than a codec decodes", async () => {
-  const store = new MemoryStore();
-  await store.set(
-    "/zarr.json",
-    encodeJson({
-      ...{ zarr_format: 3, node_type: "array", data_type: "uint8" },
-      ...{ shape: [10 ** 15, 1000], fill_value: 0 },
-      chunk_grid: {
-        name: "regular",
-        configuration: { chunk_shape: [10 ** 15, 1000] },
-      },
-      chunk_key_encoding: { name: "default" },
-      codecs: [{ name: "bytes" }, {
-        name: "gzip",
-        configuration: { level: 1 },
-      }],
-    }),
-  );
-  await store.set("/c/0/0", new Uint8Array(20));
-  const { findings, isSound } = await verify(store, "", { deep: true });
-  assertEquals(findings.map(({ rule }) => rule), ["chunk-decoding"]);
-  assertEquals(isSound, false);
-});
