@@ -12,6 +12,7 @@ import type { Arguments, Command, Io, Result } from "./command.ts";
 import { CONTAINER_OPTIONS, containerOf } from "./container_arguments.ts";
 import { drawLayout, drawOthers, nameOf } from "./draw_array.ts";
 import { bytesText, countText, unitsText } from "./format.ts";
+import { neededCodecs } from "./needed_codecs.ts";
 import {
   LAYOUT_OPTIONS,
   layoutOf,
@@ -156,7 +157,7 @@ async function run(
         io.progress(progress);
       },
     });
-    hintForReaders(converted, io);
+    hintForReaders(converted, args, io);
     return {
       output: converted satisfies Outputs["convert"],
       lines: linesOf(converted, args),
@@ -174,8 +175,15 @@ async function run(
 /** The chunk key encodings that all Zarr programs know. */
 const KNOWN_ENCODINGS = ["default", "v2"];
 
-/** Says which arrays zarr-python 3.0 to 3.4 misreads without an error. */
-function hintForReaders({ arrays }: Conversion, io: Io): void {
+/** Says which arrays zarr-python 3.0 to 3.4 misreads without an error, and which codecs readers of plain arrays need. */
+function hintForReaders(
+  { arrays }: Conversion,
+  args: Arguments,
+  io: Io,
+): void {
+  const codecs = args.has("plain") &&
+    neededCodecs(arrays.map(({ metadata }) => metadata.codecs));
+  if (codecs) io.hint(codecs);
   const misread = arrays.find(({ metadata }) =>
     metadata.storage_transformers?.length &&
     KNOWN_ENCODINGS.includes(nameOf(metadata.chunk_key_encoding))

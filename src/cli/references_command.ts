@@ -1,19 +1,27 @@
 import { dirname, isAbsolute, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { nodeChooser, placeOf, readNodes } from "../hierarchy/mod.ts";
 import { references } from "../jobs/mod.ts";
+import { isArrayDocument } from "../metadata/mod.ts";
+import type { Store } from "../stores/mod.ts";
 import {
+  type Arguments,
   type Command,
+  type Io,
   UsageError,
   usageError,
   wholeNumber,
 } from "./command.ts";
 import { unitsText } from "./format.ts";
-
+import { neededCodecs } from "./needed_codecs.ts";
 import { openSource } from "./open_source.ts";
 import { pathOf } from "./open_store.ts";
 import type { Outputs } from "./outputs.ts";
 import { chosenNodes, NODE_OPTIONS, SOURCE_OPTIONS } from "./shared_options.ts";
+
+/** Above this number of references, the command names a format that is faster to open. */
+const MANY = 1_000_000;
 
 /** `zarr-parts references SOURCE -o FILE` */
 export const REFERENCES: Command = {
@@ -67,12 +75,40 @@ export const REFERENCES: Command = {
       await rm(unfinished, { force: true });
       throw error;
     }
+    if (!args.has("quiet")) {
+      const codecs = await neededCodecsOf(store, args, io);
+      if (codecs) io.hint(codecs);
+    }
+    if (count > MANY && !args.has("json")) {
+      const references = unitsText(count, "reference");
+      io.note(
+        `${references} take long to open; VirtualiZarr with Icechunk opens as many at once`,
+      );
+    }
     return {
       output: { references: count, urlPrefix } satisfies Outputs["references"],
-      lines: [`${output}: ${unitsText(count, "reference")}`],
+      lines: [
+        `${output}: ${unitsText(count, "reference")}`,
+        ...openingLines(resolve(output), urlPrefix),
+      ],
     };
   },
 };
+
+/** What {@linkcode neededCodecs} says about the arrays that are referred to. */
+async function neededCodecsOf(
+  store: Store,
+  args: Arguments,
+  { signal }: Io,
+): Promise<string | undefined> {
+  const choose = nodeChooser(chosenNodes(args), () => {});
+  const nodes = await readNodes(placeOf(store), { signal }, { choose });
+  return neededCodecs(
+    nodes.flatMap(({ document }) =>
+      isArrayDocument(document) ? [document.codecs] : []
+    ),
+  );
+}
 
 /** The URL of a source, with a last slash. */
 function urlOf(source: string): string {
@@ -81,4 +117,27 @@ function urlOf(source: string): string {
     ? source
     : pathToFileURL(isAbsolute(path) ? path : resolve(path)).href;
   return url.endsWith("/") ? url : `${url}/`;
+}
+
+/** The lines that open references in other programs. */
+function openingLines(path: string, urlPrefix: string): string[] {
+  const [, protocol] = /^(https?):/.exec(urlPrefix) ?? [];
+  const remote = protocol
+    ? `, remote_protocol="${protocol}", remote_options={"asynchronous": True}`
+    : "";
+  return [
+    "",
+    "zarr-python:",
+    "  import fsspec, zarr",
+    `  fs = fsspec.filesystem("reference", fo=${
+      JSON.stringify(path)
+    }, asynchronous=True${remote})`,
+    '  zarr.open(zarr.storage.FsspecStore(fs, path="", read_only=True), mode="r")',
+    "xarray:",
+    `  xarray.open_zarr(zarr.storage.FsspecStore(fs, path="", read_only=True), consolidated=False)`,
+    "GDAL:",
+    `  gdalmdiminfo 'ZARR:"/vsikerchunk_json_ref/{${path}}"'`,
+    "",
+    "References are those of this moment: a chunk that is written later may be read wrong.",
+  ];
 }

@@ -5,6 +5,7 @@ import { parseExtension } from "../../metadata/mod.ts";
 import { innermostCodecs } from "../../zarrita/mod.ts";
 import { fieldsOf } from "../draw_array.ts";
 import { bytesText, countText, shapeText, unitsText } from "../format.ts";
+import { imagecodecsFor } from "../needed_codecs.ts";
 import {
   choosePictureAxes,
   type ChunkMap,
@@ -197,14 +198,6 @@ function describeIndex(
   const count = chunksInArray.reduce((product, n) => product * n, 1);
   const chunks = `${countText(present)} of ${countText(count)} inner chunks`;
   return `${chunks} of ${shapeText(shape)}`;
-}
-
-/** The versions of imagecodecs that register codecs in zarr-python, in the notation of pip; `undefined` if no codec is of imagecodecs. */
-function imagecodecsFor(names: readonly string[]): string | undefined {
-  if (!names.some((name) => name.startsWith("imagecodecs_"))) return undefined;
-  // Later versions have another codec of this name.
-  const last = names.includes("imagecodecs_floatpred") ? ",<=2026.6.26" : "";
-  return `imagecodecs>=2026.5.10${last}`;
 }
 
 /** A program that opens an array, and how. */
