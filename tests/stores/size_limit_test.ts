@@ -32,56 +32,37 @@ async function assertLimits(
   }
 }
 
-const reading = (store: Store) => (limit: number | undefined) =>
-  store.get("/k", limit === undefined ? {} : { limit });
-
-Deno.test("MemoryStore.get refuses a value that is longer than limit", async () => {
-  const store = new MemoryStore([["/k", VALUE]]);
-  await assertLimits(reading(store), LENGTH);
-  await assertLimits(
-    (limit) =>
-      store.read(["/k"], (values) => values.read("/k", undefined, { limit })),
-    LENGTH,
+Deno.test("each store refuses a value that is longer than limit", async () => {
+  const memory = new MemoryStore([["/k", VALUE]]);
+  const blob = new Blob([VALUE as Uint8Array<ArrayBuffer>]);
+  const plain = serve(storeHandler(memory));
+  const compressed = serve(() =>
+    new Response(blob.stream().pipeThrough(new CompressionStream("gzip")), {
+      headers: { "Content-Encoding": "gzip" },
+    })
   );
-});
-
-Deno.test("FileSystemStore.get refuses a file that is longer than limit", () =>
-  inTempDir(async (folder) => {
+  // A store that ignores the option.
+  const foreign: Store = { get: () => Promise.resolve(VALUE) };
+  await inTempDir(async (folder) => {
     await Deno.writeFile(`${folder}/k`, VALUE);
-    await assertLimits(reading(new FileSystemStore(folder)), LENGTH);
-  }));
-
-Deno.test("the backend of a store refuses a value that is longer than limit if the store ignores the option", async () => {
-  const store: Store = { get: () => Promise.resolve(VALUE) };
-  await assertLimits(
-    (limit) => backendOf(store).get("/k", limit === undefined ? {} : { limit }),
-    LENGTH,
-  );
-  assertEquals(
-    await backendOf({ get: () => Promise.resolve(undefined) })
-      .get("/k", { limit: 0 }),
-    undefined,
-  );
-});
-
-Deno.test("HttpStore.get refuses a value that is longer than limit", async () => {
-  const { url, close } = serve(
-    storeHandler(new MemoryStore([["/k", VALUE]])),
-  );
-  await assertLimits(reading(new HttpStore(url)), LENGTH);
-  await close();
-});
-
-Deno.test("HttpStore.get refuses a compressed value by its decoded length", async () => {
-  const { url, close } = serve(() =>
-    new Response(
-      new Blob([VALUE as Uint8Array<ArrayBuffer>]).stream()
-        .pipeThrough(new CompressionStream("gzip")),
-      { headers: { "Content-Encoding": "gzip" } },
-    )
-  );
-  await assertLimits(reading(new HttpStore(url)), undefined);
-  await close();
+    const cases: [Store, size: number | undefined][] = [
+      [memory, LENGTH],
+      [new FileSystemStore(folder), LENGTH],
+      [backendOf(foreign), LENGTH],
+      [new HttpStore(plain.url), LENGTH],
+      [new HttpStore(compressed.url), undefined], // By its decoded length.
+    ];
+    for (const [store, size] of cases) {
+      await assertLimits(
+        (limit) => store.get("/k", limit === undefined ? {} : { limit }),
+        size,
+      );
+    }
+  });
+  await plain.close();
+  await compressed.close();
+  const nothing = backendOf({ get: () => Promise.resolve(undefined) });
+  assertEquals(await nothing.get("/k", { limit: 0 }), undefined);
 });
 
 Deno.test("HttpStore.get stops reading at limit whatever Content-Length says", async () => {

@@ -8,11 +8,11 @@ import {
   resolveByteRange,
   type StoreKey,
 } from "../store.ts";
-import type {
-  HttpClient,
+import {
+  type HttpClient,
   HttpResponse,
-  RequestOptions,
-  SendOptions,
+  type RequestOptions,
+  type SendOptions,
 } from "./http_client.ts";
 
 /** The statuses with which servers refuse `HEAD`, also for URLs that are signed for `GET` alone. */
@@ -138,21 +138,21 @@ export class HttpValue {
     const found = await this.#sendRange(range, async (response) => {
       const { status, isEncoded } = response;
       if (status === 206) {
-        return { taken: await take(response, lengthSent(response, range)) };
+        return await take(response, lengthSent(response, range));
       }
-      if (status === 200 && !isEncoded) return { taken: await take(response) };
+      if (status === 200 && !isEncoded) return await take(response);
       await response.cancel();
-      return { refused: response };
+      return response;
     });
-    if (found === undefined || "taken" in found) return found?.taken;
-    if (found.refused.status === 200) {
+    if (!(found instanceof HttpResponse)) return found;
+    if (found.status === 200) {
       // Only some runtimes decode the body of a response to a request for a range.
       return await this.#send([200], {}, take);
     }
     const size = await this.size();
     if (size === undefined) return undefined;
     const { start, end } = resolveByteRange(range, size);
-    if (start < end) throw unexpectedRangeError(found.refused, range);
+    if (start < end) throw unexpectedRangeError(found, range);
     return "empty";
   }
 
