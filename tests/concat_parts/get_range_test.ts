@@ -1,5 +1,5 @@
 /** The requests of reads to the store, and the bytes of ranges. */
-import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import {
   type ByteRange,
   ConcatParts,
@@ -113,24 +113,5 @@ Deno.test("ConcatParts.apply: every range of a chunk with two unsized parts is r
         `${b} bytes from ${a}`,
       );
     }
-  }
-});
-
-Deno.test("ConcatParts.apply: getRange that touches no part tells absence from emptiness", async () => {
-  const parts = [{ keySuffix: "", size: 3 }, { keySuffix: ".b", size: 2 }];
-  const composed = new ConcatParts(parts).apply(
-    await storedChunk(parts, countingBytes(5)),
-  );
-  const empty = new Uint8Array(0);
-  for (
-    const range of [
-      { offset: 5, length: 1 },
-      { offset: 0, length: 0 },
-      { offset: 2 ** 53 - 1, length: 2 ** 53 - 1 },
-      { suffixLength: 0 },
-    ]
-  ) {
-    assertEquals(await composed.getRange("/c/0", range), empty);
-    assertStrictEquals(await composed.getRange("/c/1", range), undefined);
   }
 });
