@@ -141,17 +141,15 @@ export class PendingObjects implements PendingValues {
         return;
       }
       const prepared = await upload.prepare();
-      const completion = await completeUpload(
+      const spoilt = await completeUpload(
         objects,
         prepared,
         condition,
         options,
       );
-      await settleUpload(objects, prepared, completion, isStored);
+      await settleUpload(objects, prepared, spoilt, isStored);
       if (comesFrom(state, this.#write)) return;
-      failure = completion instanceof Error
-        ? completion
-        : new UnfinishedWriteError(key);
+      failure = spoilt ?? new UnfinishedWriteError(key);
     } catch (error) {
       if (!(error instanceof ConflictError)) throw error;
       failure = error;

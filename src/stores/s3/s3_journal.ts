@@ -264,18 +264,17 @@ export class Journal {
     generation: string,
   ): Promise<{ present: ObjectTag; isOver: boolean; cause?: Error }> {
     const requests = this.#requests;
-    const completion = await completeUpload(requests, upload);
+    const cause = await completeUpload(requests, upload);
     let present = ABSENT;
     let isOver = false;
-    await settleUpload(requests, upload, completion, async () => {
+    await settleUpload(requests, upload, cause, async () => {
       present = await tagOf(requests, upload.key);
       if (present.tag === generation) return true;
       return isOver = await this.#isOver(generation);
     });
     // The other program may have stored the object after the look.
     if (isOver) present = await tagOf(requests, upload.key);
-    const cause = completion instanceof Error ? { cause: completion } : {};
-    return { present, isOver, ...cause };
+    return { present, isOver, ...cause && { cause } };
   }
 
   /** Whether another program has finished a write, after which a further write may have begun. */

@@ -155,24 +155,17 @@ export class Upload {
   }
 }
 
-/**
- * The state of an upload after its completion was requested, as the bucket tells it.
- *
- * - `"complete"`: the object is stored. This has to be checked, since versitygw also says
- *   so while another request is still completing the upload.
- * - `"gone"`: the upload was completed or given up before.
- * - an error: the upload can only be given up. MinIO spoils an upload if the connection
- *   is lost while it completes the upload.
- */
-type Completion = "complete" | "gone" | Error;
-
 /** The statuses of a completion that always fails, also with other credentials. */
 const SPOILT_STATUSES: readonly number[] = [400, 405, 410, 411, 416, 500, 501];
 
 /**
- * Completes an upload.
+ * Completes an upload, unless it was completed or given up before. Whether its object is
+ * stored has to be looked at, since versitygw also says so while another request is still
+ * completing the upload.
  *
  * @param condition Conditions, which not every service heeds.
+ * @returns An error if the upload can only be given up. MinIO spoils an upload if the
+ * connection is lost while it completes the upload.
  * @throws {ConflictError} If a condition does not hold.
  */
 export async function completeUpload(
@@ -180,7 +173,7 @@ export async function completeUpload(
   { key, id, pieces }: PreparedUpload,
   condition: ExtraHeaders = {},
   options: StoreOptions = {},
-): Promise<Completion> {
+): Promise<Error | undefined> {
   const parts = pieces.map(({ number, etag }) =>
     `<Part><PartNumber>${number}</PartNumber><ETag>${
       etag.replaceAll("&", "&amp;").replaceAll('"', "&quot;")
@@ -200,9 +193,9 @@ export async function completeUpload(
       },
       options,
     );
-    if (code === "NoSuchUpload") return "gone";
+    if (code === "NoSuchUpload") return undefined;
     if (status === 409 || status === 412) throw new ConflictError(key);
-    if (status === 200 && code === undefined) return "complete";
+    if (status === 200 && code === undefined) return undefined;
     const error = new Error(
       `Cannot complete the upload of ${
         JSON.stringify(key)
@@ -249,16 +242,17 @@ const LONGEST_PAUSE = 2000;
  * Looks whether the object of an upload is stored. If it is not, gives up the upload if
  * it is spoilt, and waits until no earlier request can complete it any more.
  *
+ * @param spoilt What {@linkcode completeUpload} returned.
  * @param isSettled Asks whether the object is stored, or further waiting useless.
  */
 export async function settleUpload(
   requests: HttpClient,
   upload: Pick<PreparedUpload, "key" | "id">,
-  completion: Completion,
+  spoilt: Error | undefined,
   isSettled: () => Promise<boolean>,
 ): Promise<void> {
   if (await isSettled()) return;
-  const isAborted = completion instanceof Error &&
+  const isAborted = spoilt !== undefined &&
     await abortUpload(requests, upload);
   await waitUntil(
     isSettled,
