@@ -6,7 +6,6 @@ export {
   type SelectedElements,
   type ZarritaReader,
 } from "./get_sharded.ts";
-export { INNER_CHUNKS } from "./inner_chunk_translation.ts";
 export type { DimensionSelection } from "./selection.ts";
 export {
   setSharded,
@@ -14,7 +13,7 @@ export {
   type Zarrita,
 } from "./set_sharded.ts";
 export type { ZarritaArray } from "./zarrita_array.ts";
-export { innermostCodecs } from "./sharded_array.ts";
+export { INNER_CHUNKS, innermostCodecs } from "./sharded_array.ts";
 export {
   withZarrParts,
   type ZarritaStore,

@@ -26,8 +26,7 @@ import {
   StoreView,
   type TranslatedArrays,
 } from "../views/mod.ts";
-import { INNER_CHUNKS } from "./inner_chunk_translation.ts";
-import { ShardedArray } from "./sharded_array.ts";
+import { INNER_CHUNKS, ShardedArray } from "./sharded_array.ts";
 import {
   type ArrayElements,
   type Chunk,
