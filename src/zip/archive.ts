@@ -13,14 +13,14 @@ import {
   type EntryTable,
   headerEnd,
   type ListedEntry,
-} from "./entry_table.ts";
+  wholeRange,
+} from "./zip_directory.ts";
 import {
   canInflateTo,
   inflate,
   InflateError,
   inflatePieces,
 } from "./inflate.ts";
-import { wholeRange } from "./zip_directory.ts";
 import type { Extent } from "./zip_records.ts";
 
 /** The compression methods that are read. */

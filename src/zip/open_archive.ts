@@ -11,8 +11,7 @@ import {
   type StoreVersion,
 } from "../stores/mod.ts";
 import { Archive, type ArchiveFolder, StateChangedError } from "./archive.ts";
-import { EntryTable } from "./entry_table.ts";
-import { openZipFile, readZipDirectory } from "./zip_directory.ts";
+import { EntryTable, openZipFile, readZipDirectory } from "./zip_directory.ts";
 
 /** How long the directory of an archive that is followed is used without a look at the file, in milliseconds. */
 const LONGEST_TRUST = 1000;

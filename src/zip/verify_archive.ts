@@ -7,7 +7,7 @@ import type {
   StoreOptions,
 } from "../stores/mod.ts";
 import { type Archive, obstacleOf } from "./archive.ts";
-import { headerEnd, type ListedEntry } from "./entry_table.ts";
+import { headerEnd, type ListedEntry } from "./zip_directory.ts";
 import { archiveOf, ZipStore } from "./zip_store.ts";
 import {
   type Extent,
@@ -40,21 +40,31 @@ export async function* wrongEntries(
   store: ZipStore,
   { isSelected, withBytes = true, ...options }: ComparedEntries = {},
 ): AsyncGenerator<EntryProblem> {
-  for await (
-    const { key, entry, problem } of entriesOf(store, options, isSelected)
-  ) {
-    if (problem !== undefined) yield { kind: "header", key, message: problem };
-    else if (withBytes && obstacleOf(entry) === undefined) {
-      try {
-        await archiveOf(store).use(options, async (archive) => {
-          const size = archive.sizeOf(entry);
-          for await (const _ of archive.pieces(entry, 0, size, options));
-        });
-      } catch (error) {
-        if (!(error instanceof DamageError)) throw error;
-        yield { kind: "bytes", key, message: error.message };
-      }
-    }
+  for await (const located of entriesOf(store, options, isSelected)) {
+    yield* problemsOf(store, located, withBytes, options);
+  }
+}
+
+/** Yields how an entry contradicts the directory. */
+async function* problemsOf(
+  store: ZipStore,
+  { key, entry, problem }: ReturnType<typeof locate>,
+  withBytes: boolean,
+  options: StoreOptions,
+): AsyncGenerator<EntryProblem> {
+  if (problem !== undefined) {
+    yield { kind: "header", key, message: problem };
+    return;
+  }
+  if (!withBytes || obstacleOf(entry) !== undefined) return;
+  try {
+    await archiveOf(store).use(options, async (archive) => {
+      const size = archive.sizeOf(entry);
+      for await (const _ of archive.pieces(entry, 0, size, options));
+    });
+  } catch (error) {
+    if (!(error instanceof DamageError)) throw error;
+    yield { kind: "bytes", key, message: error.message };
   }
 }
 
@@ -98,8 +108,8 @@ export async function* zipShardProblems(
         yield { kind: "header", message };
       }
       ends.add(`${found.offset} ${found.entry.storedSize}`);
+      yield* problemsOf(zip, found, true, options);
     }
-    yield* wrongEntries(zip, options);
     const other = index.findIndex((entry) =>
       entry !== undefined && !ends.has(`${entry.offset} ${entry.length}`)
     );

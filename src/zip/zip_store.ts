@@ -28,7 +28,7 @@ import {
   obstacleOf,
   StateChangedError,
 } from "./archive.ts";
-import type { EntryTable, ListedEntry } from "./entry_table.ts";
+import type { EntryTable, ListedEntry } from "./zip_directory.ts";
 import { OpenArchive } from "./open_archive.ts";
 
 const ARCHIVES = /* @__PURE__ */ new WeakMap<ZipStore, OpenArchive>();
