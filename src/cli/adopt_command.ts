@@ -84,13 +84,21 @@ export const ADOPT: Command = {
     const adopt = await import("../adopt/mod.ts");
     const place = [new FileSystemStore(root), path] as const;
     try {
-      const zip = adopt.zipFormat(args.text("array") ?? "");
       const pyramid = args.has("multiscale") && { pyramid: { path } };
-      const tiff = adopt.tiffFormat({ page, ...pyramid });
       const adopted = format === "zip"
-        ? await adopt.adoptFiles(...place, zip, files, options)
-        : await adopt.adoptFiles(...place, tiff, files, options);
-      return reportOf(adopted, args, into);
+        ? adopt.adoptFiles(
+          ...place,
+          adopt.zipFormat(args.text("array") ?? ""),
+          files,
+          options,
+        )
+        : adopt.adoptFiles(
+          ...place,
+          adopt.tiffFormat({ page, ...pyramid }),
+          files,
+          options,
+        );
+      return reportOf(await adopted, args, into);
     } catch (error) {
       // A run removes its indexes only if all of them are new.
       const isNew = !args.has("overwrite") && !args.has("dry-run");

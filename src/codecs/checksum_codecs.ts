@@ -16,6 +16,7 @@ import {
   keyOf,
 } from "./codec.ts";
 import { bytesCodec, decodedLength } from "./decoded_length.ts";
+import { adler32 } from "./encode_stored.ts";
 
 /** Where a checksum is, and its function. */
 interface Checksum {
@@ -209,24 +210,4 @@ function jenkinsLookup3(bytes: Uint8Array, initval: number): number {
 
 function rotate(value: number, bits: number): number {
   return value << bits | value >>> 32 - bits;
-}
-
-const MODULUS = 65521;
-/** The sums of this many bytes stay below 2^31. */
-const ADLER32_PIECE = 3800;
-
-/** The checksum at the end of zlib data. Source: https://www.rfc-editor.org/rfc/rfc1950 */
-export function adler32(bytes: Uint8Array): number {
-  let low = 1;
-  let high = 0;
-  for (let start = 0; start < bytes.length; start += ADLER32_PIECE) {
-    const end = Math.min(start + ADLER32_PIECE, bytes.length);
-    for (let i = start; i < end; i++) {
-      low = low + bytes[i]! | 0;
-      high = high + low | 0;
-    }
-    low %= MODULUS;
-    high %= MODULUS;
-  }
-  return high * 2 ** 16 + low;
 }

@@ -6,7 +6,6 @@ import {
   ownOutput,
   pieceSize,
 } from "../runtime/mod.ts";
-import { adler32 } from "./checksum_codecs.ts";
 import { type BytesCodec, type ChunkMetadata, Configuration } from "./codec.ts";
 import {
   bytesCodec,
@@ -15,6 +14,7 @@ import {
   type Libraries,
   TooLong,
 } from "./decoded_length.ts";
+import { adler32 } from "./encode_stored.ts";
 
 /** How zlib, gzip and the streams of the web name the formats of deflated data. */
 const FORMATS = {

@@ -1,4 +1,3 @@
-import { adler32 } from "./checksum_codecs.ts";
 import { encodeLzw } from "./lzw_codec.ts";
 import { encodeRuns } from "./run_length_codec.ts";
 
@@ -72,4 +71,24 @@ function piecesOf(bytes: Uint8Array, length: number): Uint8Array[] {
     { length: Math.ceil(bytes.length / length) },
     (_, i) => bytes.subarray(i * length, (i + 1) * length),
   );
+}
+
+const MODULUS = 65521;
+/** The sums of this many bytes stay below 2^31. */
+const ADLER32_PIECE = 3800;
+
+/** The checksum at the end of zlib data. Source: https://www.rfc-editor.org/rfc/rfc1950 */
+export function adler32(bytes: Uint8Array): number {
+  let low = 1;
+  let high = 0;
+  for (let start = 0; start < bytes.length; start += ADLER32_PIECE) {
+    const end = Math.min(start + ADLER32_PIECE, bytes.length);
+    for (let i = start; i < end; i++) {
+      low = low + bytes[i]! | 0;
+      high = high + low | 0;
+    }
+    low %= MODULUS;
+    high %= MODULUS;
+  }
+  return high * 2 ** 16 + low;
 }

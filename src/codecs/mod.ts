@@ -14,7 +14,7 @@ export {
   type Codecs,
   decodeChunk,
 } from "./decode_chunk.ts";
-export { decodedLength, MOST_DECODED } from "./decoded_length.ts";
+export { decodedLength, MOST_DECODED, storedForm } from "./decoded_length.ts";
 export { stridesOf } from "./element_bytes.ts";
 export { encodeStored } from "./encode_stored.ts";
 export { findJpegHeader } from "./jpeg/frame.ts";
@@ -25,4 +25,3 @@ export {
   loadCodec,
   registerCodecs,
 } from "./register_codecs.ts";
-export { storedForm } from "./stored_form.ts";

@@ -31,7 +31,7 @@ import {
   parseFloatpred,
   parseImagecodecsDelta,
 } from "./predictor_codecs.ts";
-import { fromNumpy, packedShape } from "./stored_form.ts";
+import { fromNumpy, packedShape } from "./decoded_length.ts";
 
 /**
  * Loads a filter for the registry. zarrita's codec `bytes` makes the chunks, since it has the

@@ -5,7 +5,6 @@ import {
   describeAll,
   FUNCTION,
   oneOf,
-  type OptionRule,
   type OptionRules,
   PartSizeError,
   SIGNAL,
@@ -163,14 +162,16 @@ export interface PartReport {
   readonly crc32c?: number;
 }
 
-function nameOf(...names: string[]): OptionRule {
-  return { ...oneOf(...names), outOfRange: "all" };
-}
-
 /** The rules of the options of `splitStream` and `concatStream`. */
 const OPTIONS: OptionRules<ConcatOptions> = {
-  crc32c: /* @__PURE__ */ nameOf("none", "compute", "verify"),
-  engine: /* @__PURE__ */ nameOf("auto", "native", "wasm"),
+  crc32c: {
+    .../* @__PURE__ */ oneOf("none", "compute", "verify"),
+    outOfRange: "all",
+  },
+  engine: {
+    .../* @__PURE__ */ oneOf("auto", "native", "wasm"),
+    outOfRange: "all",
+  },
   chunkSize: {
     expected: "a whole number of bytes from 0 to 2^53−1",
     isValid: (value) => Number.isSafeInteger(value) && value as number >= 0,

@@ -7,7 +7,7 @@ import {
   sizeOfType,
   writeValues,
 } from "../../src/codecs/cast_elements.ts";
-import { fromNumpy, storedForm } from "../../src/codecs/stored_form.ts";
+import { fromNumpy, storedForm } from "../../src/codecs/decoded_length.ts";
 
 const INTEGERS = [8, 16, 32, 64].flatMap((bits) =>
   [`int${bits}`, `uint${bits}`] as NumberType[]
