@@ -56,13 +56,16 @@ export function sizeOfType(type: NumberType): number {
   return Number(type.replace(/\D+/, "")) / 8;
 }
 
-const ARRAYS = {
+/** The classes of arrays for the data types of numbers, but for `float16`, which Node 20 lacks. */
+export const TYPED_ARRAYS = {
   int8: Int8Array,
   int16: Int16Array,
   int32: Int32Array,
+  int64: BigInt64Array,
   uint8: Uint8Array,
   uint16: Uint16Array,
   uint32: Uint32Array,
+  uint64: BigUint64Array,
   float32: Float32Array,
   float64: Float64Array,
 } as const;
@@ -89,7 +92,7 @@ export function readValues(bytes: Uint8Array, type: NumberType): Values {
         ? new Float64Array(new Halves(buffer))
         : Float64Array.from(new Uint16Array(buffer), halfToNumber);
     default:
-      return new Float64Array(new ARRAYS[type](buffer));
+      return new Float64Array(new TYPED_ARRAYS[type](buffer));
   }
 }
 
@@ -113,7 +116,7 @@ function castElements(values: Values, to: NumberType): ArrayBufferView {
     ? values
     : bigintsToNumbers(values, to);
   // The arrays wrap integers around, and round floats, as the casts do.
-  if (to !== "float16") return new ARRAYS[to](numbers);
+  if (to !== "float16") return new TYPED_ARRAYS[to](numbers);
   return Halves ? new Halves(numbers) : Uint16Array.from(numbers, numberToHalf);
 }
 

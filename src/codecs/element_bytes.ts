@@ -1,7 +1,12 @@
 import { describe } from "../errors/mod.ts";
 import { isWhole } from "../metadata/mod.ts";
 import { checkNumberType, sizeOfType } from "./cast_elements.ts";
-import type { Chunk, ChunkMetadata, Configuration } from "./codec.ts";
+import {
+  type Chunk,
+  type ChunkMetadata,
+  type Configuration,
+  damaged,
+} from "./codec.ts";
 
 /**
  * The elements of a chunk in the order of the memory, in which they are stored:
@@ -103,6 +108,36 @@ function gather(
     }
   }
   return gathered;
+}
+
+/**
+ * Makes a codec from array to bytes whose chunks are pictures, and which only decodes.
+ *
+ * @param decode Throws a `SyntaxError` for damaged bytes.
+ * @param why The reason why it does not encode, for messages.
+ */
+export function pictureCodec(
+  name: string,
+  shape: readonly number[],
+  decode: (encoded: Uint8Array) => Chunk["data"],
+  why = "",
+) {
+  return {
+    kind: "array_to_bytes",
+    encode(): never {
+      throw new Error(
+        `${name} does not encode${why}: store the array with another codec`,
+      );
+    },
+    decode(encoded: Uint8Array): Chunk {
+      try {
+        return { data: decode(encoded), shape, stride: stridesOf(shape) };
+      } catch (error) {
+        if (!(error instanceof SyntaxError)) throw error;
+        throw damaged(encoded, `is not decoded by ${name}: ${error.message}`);
+      }
+    },
+  };
 }
 
 /** The shape of the chunk that a codec encodes, after the `transpose` codecs before it. */

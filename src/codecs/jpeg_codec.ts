@@ -1,12 +1,7 @@
 import { describe, MetadataError } from "../errors/mod.ts";
 import { decodeBase64, joinBytes } from "../runtime/mod.ts";
-import {
-  type Chunk,
-  type CodecEntry,
-  Configuration,
-  damaged,
-} from "./codec.ts";
-import { storedShape, stridesOf } from "./element_bytes.ts";
+import { type CodecEntry, Configuration } from "./codec.ts";
+import { pictureCodec, storedShape } from "./element_bytes.ts";
 import { colorConverter, type Colors } from "./jpeg/colors.ts";
 import { decodeJpeg } from "./jpeg/decode_jpeg.ts";
 
@@ -69,35 +64,20 @@ export const JPEG_CODEC: CodecEntry = {
     }
     const { header, ...options } = parseConfiguration(configuration);
     const lengths = storedShape(NAME, metadata).filter(isLong);
-    return {
-      kind: "array_to_bytes",
-      encode(): never {
-        throw new Error(
-          `${NAME} does not encode, since JPEG changes elements that are not written: store the array with another codec`,
-        );
-      },
-      decode(encoded: Uint8Array): Chunk {
-        const bytes = header ? joinBytes([header, encoded, END]) : encoded;
-        let found: Shape = [0, 0, 0];
-        let size: Size = { height: 0, width: 0 };
-        let data: Uint8Array;
-        try {
-          data = decodeJpeg(bytes, {
-            ...options,
-            isStrict,
-            assertShape(picture) {
-              found = picture;
-              size = sizeFor(picture, lengths, shape);
-            },
-          });
-        } catch (error) {
-          if (!(error instanceof SyntaxError)) throw error;
-          throw damaged(encoded, `is not decoded by ${NAME}: ${error.message}`);
-        }
-        data = fitted(data, found, size);
-        return { data, shape, stride: stridesOf(shape) };
-      },
-    };
+    return pictureCodec(NAME, shape, (encoded) => {
+      const bytes = header ? joinBytes([header, encoded, END]) : encoded;
+      let found: Shape = [0, 0, 0];
+      let size: Size = { height: 0, width: 0 };
+      const data = decodeJpeg(bytes, {
+        ...options,
+        isStrict,
+        assertShape(picture) {
+          found = picture;
+          size = sizeFor(picture, lengths, shape);
+        },
+      });
+      return fitted(data, found, size);
+    }, ", since JPEG changes elements that are not written");
   },
 };
 

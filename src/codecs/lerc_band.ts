@@ -5,32 +5,32 @@
  * `Huffman.cpp`
  */
 import { describe } from "../errors/mod.ts";
+import { TYPED_ARRAYS } from "./cast_elements.ts";
 
-/** The arrays of the data types of LERC, in the order of their numbers in its header. */
-const ARRAYS = {
-  int8: Int8Array,
-  uint8: Uint8Array,
-  int16: Int16Array,
-  uint16: Uint16Array,
-  int32: Int32Array,
-  uint32: Uint32Array,
-  float32: Float32Array,
-  float64: Float64Array,
-};
-type DataType = keyof typeof ARRAYS;
-const DATA_TYPES = Object.keys(ARRAYS) as DataType[];
+/** The data types of LERC, in the order of their numbers in its header. */
+const DATA_TYPES = [
+  "int8",
+  "uint8",
+  "int16",
+  "uint16",
+  "int32",
+  "uint32",
+  "float32",
+  "float64",
+] as const;
+type DataType = typeof DATA_TYPES[number];
 
 /** Whether LERC has a data type. */
 export function hasLercType(dataType: string): dataType is DataType {
-  return Object.hasOwn(ARRAYS, dataType);
+  return DATA_TYPES.includes(dataType as DataType);
 }
 
 /** Elements of a data type, all 0. */
 export function lercArray(
   dataType: DataType,
   length: number,
-): InstanceType<typeof ARRAYS[DataType]> {
-  return new ARRAYS[dataType](length);
+): InstanceType<typeof TYPED_ARRAYS[DataType]> {
+  return new TYPED_ARRAYS[dataType](length);
 }
 
 /** The header of a band. */

@@ -1,13 +1,13 @@
 import { describe, MetadataError } from "../errors/mod.ts";
+import { isSameList } from "../runtime/mod.ts";
 import {
   type Chunk,
   type ChunkMetadata,
   type CodecEntry,
   Configuration,
-  damaged,
   rowsOf,
 } from "./codec.ts";
-import { storedShape, stridesOf } from "./element_bytes.ts";
+import { pictureCodec, storedShape } from "./element_bytes.ts";
 import {
   decodeLercBand,
   hasLercType,
@@ -29,107 +29,91 @@ const MEMBERS = [
 ] as const;
 
 /**
- * Loads the codec `imagecodecs_lerc`, which decodes only: LERC as TIFFs have it, version 2.3 to
+ * The codec `imagecodecs_lerc`, which decodes only: LERC as TIFFs have it, version 2.3 to
  * 2.5. Floats without a value are NaN and integers 0; where the last sample is missing, it is
  * the opacity of the pixel, as in libtiff.
  *
  * Sources: https://github.com/cgohlke/imagecodecs, `imagecodecs/zarr.py`, and
  * https://github.com/Esri/lerc
  */
-export function loadLerc(): Promise<CodecEntry> {
-  return Promise.resolve({
-    fromConfig(configuration, metadata) {
-      new Configuration(NAME, MEMBERS, configuration);
-      const { dataType, shape } = metadata;
-      if (hasLercType(dataType) && shape.filter(isLong).length <= 3) {
-        return new LercCodec(metadata);
-      }
-      throw new MetadataError(
-        `Expected chunks of integers of up to 32 bits or of floats for ${NAME}, with a height, a width and maybe samples, found ${
-          describe(dataType)
-        } in the shape ${describe(shape)}`,
+export const LERC: CodecEntry = {
+  fromConfig(configuration, metadata) {
+    new Configuration(NAME, MEMBERS, configuration);
+    const { dataType, shape } = metadata;
+    const lengths = storedShape(NAME, metadata).filter(isLong);
+    if (hasLercType(dataType) && lengths.length <= 3) {
+      return pictureCodec(
+        NAME,
+        shape,
+        (encoded) => decodeLerc(encoded, metadata, lengths),
       );
-    },
-  });
-}
+    }
+    throw new MetadataError(
+      `Expected chunks of integers of up to 32 bits or of floats for ${NAME}, with a height, a width and maybe samples, found ${
+        describe(dataType)
+      } in the shape ${describe(shape)}`,
+    );
+  },
+};
 
-class LercCodec {
-  readonly kind = "array_to_bytes";
-  readonly #dataType: string;
-  readonly #shape: readonly number[];
-  /** The lengths of the stored chunk that are not 1. */
-  readonly #lengths: readonly number[];
-
-  constructor(metadata: ChunkMetadata) {
-    this.#dataType = metadata.dataType;
-    this.#shape = metadata.shape;
-    this.#lengths = storedShape(NAME, metadata).filter(isLong);
-  }
-
-  encode(): never {
-    throw new Error(
-      `${NAME} does not encode: store the array with another codec`,
+/**
+ * Decodes a chunk.
+ *
+ * @param lengths The lengths of the stored chunk that are not 1.
+ */
+function decodeLerc(
+  encoded: Uint8Array,
+  metadata: ChunkMetadata,
+  lengths: readonly number[],
+): Chunk["data"] {
+  const bands = readBands(encoded);
+  const { height, width, samples, dataType } = bands[0]!;
+  if (dataType !== metadata.dataType) {
+    throw new SyntaxError(
+      `Expected elements of ${metadata.dataType}, found ${dataType}`,
     );
   }
-
-  decode(encoded: Uint8Array): Chunk {
-    try {
-      return this.#decode(encoded);
-    } catch (error) {
-      if (!(error instanceof SyntaxError)) throw error;
-      throw damaged(encoded, `is not decoded by ${NAME}: ${error.message}`);
-    }
+  const stored = bands.length * samples;
+  const rows = rowsOf(encoded);
+  const isShort = rows !== undefined && rows.count === lengths[0] &&
+    height >= rows.inArray && height < rows.count;
+  const wholeHeight = isShort ? rows.count : height;
+  const count = lengths.reduce((product, n) => product * n, 1);
+  const expected = count / wholeHeight / width;
+  const isSame = isSameList(
+    [wholeHeight, width, expected].filter(isLong),
+    lengths,
+  );
+  const hasOpacity = dataType === "uint8" && stored === expected - 1;
+  if (!isSame || stored !== expected && !hasOpacity) {
+    throw new SyntaxError(
+      `Expected a picture for a chunk of the shape ${
+        describe(metadata.shape)
+      }, found the height ${height}, the width ${width} and ${stored} samples`,
+    );
   }
-
-  #decode(encoded: Uint8Array): Chunk {
-    const bands = readBands(encoded);
-    const { height, width, samples, dataType } = bands[0]!;
-    if (dataType !== this.#dataType) {
-      throw new SyntaxError(
-        `Expected elements of ${this.#dataType}, found ${dataType}`,
-      );
-    }
-    const stored = bands.length * samples;
-    const rows = rowsOf(encoded);
-    const isShort = rows !== undefined && rows.count === this.#lengths[0] &&
-      height >= rows.inArray && height < rows.count;
-    const wholeHeight = isShort ? rows.count : height;
-    const count = this.#shape.reduce((product, n) => product * n, 1);
-    const expected = count / wholeHeight / width;
-    const lengths = [wholeHeight, width, expected].filter(isLong);
-    const isSame = lengths.length === this.#lengths.length &&
-      lengths.every((length, i) => length === this.#lengths[i]);
-    const hasOpacity = dataType === "uint8" && stored === expected - 1;
-    if (!isSame || stored !== expected && !hasOpacity) {
-      throw new SyntaxError(
-        `Expected a picture for a chunk of the shape ${
-          describe(this.#shape)
-        }, found the height ${height}, the width ${width} and ${stored} samples`,
-      );
-    }
-    const pictures: LercValues[] = [];
-    for (const band of bands) {
-      const earlier = pictures.findLast((_, i) => bands[i]!.valid > 0)?.mask;
-      pictures.push(decodeLercBand(band, earlier));
-    }
-    const data = lercArray(dataType, count);
-    const isFloat = dataType.startsWith("float");
-    for (const [i, { values, mask }] of pictures.entries()) {
-      const isMissing = (pixel: number) => mask?.[pixel] === 0;
-      for (let pixel = 0; pixel < height * width; pixel++) {
-        const to = pixel * expected + i * samples;
-        for (let sample = 0; sample < samples; sample++) {
-          data[to + sample] = isFloat && isMissing(pixel)
-            ? NaN
-            : values[pixel * samples + sample]!;
-        }
-        if (hasOpacity) {
-          data[pixel * expected + stored] = isMissing(pixel) ? 0 : 255;
-        }
+  const pictures: LercValues[] = [];
+  for (const band of bands) {
+    const earlier = pictures.findLast((_, i) => bands[i]!.valid > 0)?.mask;
+    pictures.push(decodeLercBand(band, earlier));
+  }
+  const data = lercArray(dataType, count);
+  const isFloat = dataType.startsWith("float");
+  for (const [i, { values, mask }] of pictures.entries()) {
+    const isMissing = (pixel: number) => mask?.[pixel] === 0;
+    for (let pixel = 0; pixel < height * width; pixel++) {
+      const to = pixel * expected + i * samples;
+      for (let sample = 0; sample < samples; sample++) {
+        data[to + sample] = isFloat && isMissing(pixel)
+          ? NaN
+          : values[pixel * samples + sample]!;
+      }
+      if (hasOpacity) {
+        data[pixel * expected + stored] = isMissing(pixel) ? 0 : 255;
       }
     }
-    return { data, shape: this.#shape, stride: stridesOf(this.#shape) };
   }
+  return data;
 }
 
 function isLong(length: number): boolean {

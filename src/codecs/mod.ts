@@ -1,4 +1,5 @@
 /** Codecs for zarrita, by `registerCodecs` and `loadCodec`, independent of stores. */
+export { TYPED_ARRAYS } from "./cast_elements.ts";
 export {
   type BytesEntry,
   type ChunkMetadata,

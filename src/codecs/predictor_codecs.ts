@@ -5,6 +5,7 @@
  */
 import { describe, MetadataError } from "../errors/mod.ts";
 import { isWhole } from "../metadata/mod.ts";
+import { TYPED_ARRAYS } from "./cast_elements.ts";
 import { type ChunkMetadata, Configuration } from "./codec.ts";
 import { axisOf, numberSize, rowOf, storedShape } from "./element_bytes.ts";
 import type { Filter } from "./filter_codec.ts";
@@ -156,22 +157,11 @@ function unshuffleBytes(shuffled: Uint8Array, rows: Rows): Uint8Array {
   return bytes;
 }
 
-type Unsigned = Uint8Array | Uint16Array | Uint32Array | BigUint64Array;
-
 /** The elements as unsigned integers, which wrap around. */
 function unsigned(
   { buffer, byteOffset, byteLength }: Uint8Array,
   size: number,
-): Unsigned {
-  const length = byteLength / size;
-  switch (size) {
-    case 1:
-      return new Uint8Array(buffer, byteOffset, length);
-    case 2:
-      return new Uint16Array(buffer, byteOffset, length);
-    case 4:
-      return new Uint32Array(buffer, byteOffset, length);
-    default:
-      return new BigUint64Array(buffer, byteOffset, length);
-  }
+): Uint8Array | Uint16Array | Uint32Array | BigUint64Array {
+  const Elements = TYPED_ARRAYS[`uint${8 * size}` as "uint8"];
+  return new Elements(buffer, byteOffset, byteLength / size);
 }

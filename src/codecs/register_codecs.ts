@@ -222,7 +222,7 @@ const LOADERS: Readonly<Record<string, LoadCodec>> = {
     return (await import("./jpeg_codec.ts")).JPEG_CODEC;
   },
   async lerc() {
-    return await (await import("./lerc_codec.ts")).loadLerc();
+    return (await import("./lerc_codec.ts")).LERC;
   },
   async bit_order() {
     return (await import("./shuffle_codec.ts")).BIT_ORDER;

@@ -6,6 +6,7 @@ import {
   type CodecRegistry,
   loadCodec,
   noteKey,
+  TYPED_ARRAYS,
 } from "../codecs/mod.ts";
 import type { NamedConfiguration } from "../metadata/mod.ts";
 import { copyBytes, ownBytes } from "../runtime/mod.ts";
@@ -207,19 +208,10 @@ type ElementClass =
 
 /** The classes of arrays for the data types that codecs of this package take. */
 const CLASSES: Readonly<Record<string, ElementClass | undefined>> = {
+  ...TYPED_ARRAYS,
   bool: Uint8Array,
-  int8: Int8Array,
-  int16: Int16Array,
-  int32: Int32Array,
-  int64: BigInt64Array,
-  uint8: Uint8Array,
-  uint16: Uint16Array,
-  uint32: Uint32Array,
-  uint64: BigUint64Array,
   // Missing in Node 20. The codecs move bytes, so that any class of the size will do.
   float16: Uint16Array,
-  float32: Float32Array,
-  float64: Float64Array,
 };
 
 /** Views bytes as elements; elements of other data types, such as fixed texts, are bytes to all codecs. */

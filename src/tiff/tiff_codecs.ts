@@ -127,12 +127,6 @@ const PREDICTORS: Readonly<Record<string, 2 | 3>> = {
   imagecodecs_floatpred: 3,
 };
 
-/** The names of the codecs that TIFF has, without `bytes`. */
-export const TIFF_CODECS: readonly string[] = [
-  ...CODES.keys(),
-  ...Object.keys(PREDICTORS),
-];
-
 /** Advice for codecs that resemble those of TIFF. */
 const ADVICE: Readonly<Record<string, string>> = {
   gzip: ': use "numcodecs.zlib", which compresses the same way',

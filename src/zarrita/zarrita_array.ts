@@ -1,5 +1,6 @@
 import { parseArray, type ParsedArray } from "../arrays/mod.ts";
 import { ElementCodecs, elementForm } from "../blocks/mod.ts";
+import { TYPED_ARRAYS } from "../codecs/mod.ts";
 import { describe } from "../errors/mod.ts";
 import {
   isArrayDocument,
@@ -84,24 +85,12 @@ type ElementsClass = new (
   ]
 ) => Elements & { fill(value: unknown): void };
 
-/** The classes of typed arrays for the numbers that zarrita has, by their names in the runtime. */
-const CLASSES: Readonly<Record<string, string>> = {
-  int8: "Int8Array",
-  int16: "Int16Array",
-  int32: "Int32Array",
-  int64: "BigInt64Array",
-  uint8: "Uint8Array",
-  uint16: "Uint16Array",
-  uint32: "Uint32Array",
-  uint64: "BigUint64Array",
-  float16: "Float16Array",
-  float32: "Float32Array",
-  float64: "Float64Array",
-};
-
 /** The name of the class of typed arrays for a data type; `undefined` if its elements are no numbers. */
 export function classNameOf(dataType: string): string | undefined {
-  return Object.hasOwn(CLASSES, dataType) ? CLASSES[dataType] : undefined;
+  if (dataType === "float16") return "Float16Array";
+  return Object.hasOwn(TYPED_ARRAYS, dataType)
+    ? TYPED_ARRAYS[dataType as "int8"].name
+    : undefined;
 }
 
 /** The memory of elements. */

@@ -9,7 +9,6 @@ import * as zarr from "zarrita";
 import { DamageError } from "../../mod.ts";
 import { registerCodecs } from "../../src/codecs/register_codecs.ts";
 import { CODEC_BY_NAME } from "../../src/metadata/codecs.ts";
-import { TIFF_CODECS } from "../../src/tiff/tiff_codecs.ts";
 
 /** The codecs that encode and decode bytes, by the table. */
 const BYTES_TO_BYTES = Array.from(CODEC_BY_NAME)
@@ -17,12 +16,6 @@ const BYTES_TO_BYTES = Array.from(CODEC_BY_NAME)
     kind === "bytes_to_bytes" && by !== undefined && written === undefined
   )
   .map(([name]) => name);
-
-Deno.test("registerCodecs knows the codecs of tiffContainer", () => {
-  const registry = new Map(zarr.registry);
-  registerCodecs(registry);
-  assertEquals(TIFF_CODECS.filter((name) => !registry.has(name)), []);
-});
 
 for (const name of BYTES_TO_BYTES) {
   Deno.test(`zarrita writes and reads with the ${name} of registerCodecs, and reports a cut chunk`, async () => {
