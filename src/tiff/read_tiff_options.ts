@@ -1,4 +1,18 @@
-import { ArrayChunks, arrayRoot, readDocument } from "../arrays/mod.ts";
+import {
+  ArrayChunks,
+  arrayRoot,
+  parseArray,
+  readDocument,
+} from "../arrays/mod.ts";
+import {
+  ElementCodecs,
+  elementForm,
+  EncodedChunks,
+  fillBytes,
+  innermostChunks,
+  readBlock,
+} from "../blocks/mod.ts";
+import { TYPED_ARRAYS } from "../codecs/mod.ts";
 import { checkOptions, MetadataError, SIGNAL } from "../errors/mod.ts";
 import { imagesOf } from "../hierarchy/mod.ts";
 import {
@@ -6,21 +20,15 @@ import {
   isMembers,
   isWhole,
   type Members,
-  namedCodecs,
   parseZarrJson,
 } from "../metadata/mod.ts";
 import {
   assertStore,
+  backendOf,
   type Store,
   type StoreKey,
   type StoreOptions,
 } from "../stores/mod.ts";
-import {
-  ChunkCoder,
-  type ChunkFormat,
-  inTurn,
-  ownCodecs,
-} from "../threads/mod.ts";
 import type { Affine } from "./geo_attributes.ts";
 import {
   boxTransform,
@@ -175,36 +183,45 @@ class Nodes {
 
   /** The elements of an array of numbers of one dimension; `undefined` if it is another one. */
   async line(path: string): Promise<number[] | undefined> {
-    const chunks = await ifValid(async () => {
+    const array = await ifValid(async () => {
       const document = await this.document(path);
-      return document && new ArrayChunks(this.#store, path, document);
+      return document && parseArray(document);
     });
-    if (chunks === undefined) return undefined;
-    const { metadata, chunkShape: shape } = chunks;
-    const dataType = String(metadata.data_type);
-    const [length = 0, ...others] = metadata.shape;
-    const NumberArray = NUMBERS[dataType];
+    if (array === undefined) return undefined;
+    const { metadata, innermost, shape: [length = 0, ...others] } = array;
+    const { data_type } = metadata;
+    const Elements = Object.hasOwn(TYPED_ARRAYS, String(data_type))
+      ? TYPED_ARRAYS[data_type as keyof typeof TYPED_ARRAYS]
+      : undefined;
+    const form = elementForm(data_type);
     const isLine = others.length === 0 && length > 1 &&
-      Math.max(length, shape[0]!) <= LONGEST_LINE;
-    if (!isLine || NumberArray === undefined) return undefined;
-    const elementSize = NumberArray.BYTES_PER_ELEMENT;
-    const codecs = namedCodecs(metadata.codecs);
-    const format: ChunkFormat = { dataType, elementSize, shape, codecs };
-    const loaded = await ownCodecs(format);
-    if (loaded === undefined) return undefined;
-    const coder = ChunkCoder.create(format, loaded);
-    const line: number[] = [];
-    for (let i = 0; i < chunks.gridShape[0]!; i++) {
-      const encoded = await chunks.get([i], this.#options);
-      if (encoded === undefined) return undefined;
-      await inTurn(async () => {
-        const { bytes } = await coder.decode(encoded, undefined);
-        for (const number of new NumberArray(bytes.slice().buffer)) {
-          line.push(Number(number));
-        }
-      });
+      Math.max(length, innermost.shape[0]!) <= LONGEST_LINE;
+    if (!isLine || Elements === undefined || form === undefined) {
+      return undefined;
     }
-    return line.slice(0, length);
+    const codecs = await ElementCodecs.create(
+      innermost.codecs,
+      form,
+      innermost.shape,
+      undefined,
+      metadata,
+    ).catch(() => undefined);
+    if (codecs === undefined) return undefined;
+    const chunks = new EncodedChunks(
+      backendOf(this.#store),
+      arrayRoot(path),
+      array,
+      innermostChunks(array),
+    );
+    const line = new Elements(length);
+    const bytes = new Uint8Array(line.buffer);
+    await readBlock(
+      { chunks, codecs, fill: fillBytes(metadata, form) },
+      [{ start: 0, stop: length, step: 1 }],
+      { bytes, offset: 0, strides: [1] },
+      this.#options,
+    );
+    return Array.from(line, Number);
   }
 }
 
@@ -220,24 +237,6 @@ async function ifValid<T>(task: () => Promise<T>): Promise<T | undefined> {
 
 /** The most coordinates that are read. */
 const LONGEST_LINE = 2 ** 20;
-
-/** The data types of coordinates. */
-const NUMBERS: Readonly<
-  Record<
-    string,
-    {
-      new (buffer: ArrayBuffer): Iterable<number | bigint>;
-      readonly BYTES_PER_ELEMENT: number;
-    }
-  >
-> = {
-  int32: Int32Array,
-  uint32: Uint32Array,
-  int64: BigInt64Array,
-  uint64: BigUint64Array,
-  float32: Float32Array,
-  float64: Float64Array,
-};
 
 /** The path of the group around a node; `undefined` for the root. */
 function groupOf(path: string): string | undefined {
