@@ -14,6 +14,7 @@ import {
   inDocument,
   MetadataError,
   type OptionRules,
+  sentence,
   SIGNAL,
 } from "../errors/mod.ts";
 import {
@@ -179,7 +180,7 @@ export async function adoptFiles<F>(
   const placed = read.map((file, i) => ({
     ...file,
     key: keys[i]!,
-    name: `File ${describe(keys[i]!)}`,
+    name: sentence`File ${keys[i]!}`,
     coordinates: placement.coordinates[i]!,
   }));
   for (const file of placed) {
@@ -292,9 +293,7 @@ function assertDimensions(
   }
   if ((dimensionNames ?? dimensions).length === dimensions.length) return;
   throw new RangeError(
-    `Expected dimensionNames to have one name for each of the ${dimensions.length} dimensions, found ${
-      describe(dimensionNames)
-    }`,
+    sentence`Expected dimensionNames to have one name for each of the ${dimensions.length} dimensions, found ${dimensionNames}`,
   );
 }
 
@@ -334,18 +333,12 @@ function shapeArray(
     const other = byChunk.get(chunkKey);
     if (other !== undefined) {
       throw new RangeError(
-        `Expected one file for the chunk ${describe(coordinates)}, found ${
-          describe(other.key)
-        } and ${describe(key)}`,
+        sentence`Expected one file for the chunk ${coordinates}, found ${other.key} and ${key}`,
       );
     }
     if (key !== chunkKey && !link) {
       throw new RangeError(
-        `File ${describe(key)} does not have the key of its chunk ${
-          describe(coordinates)
-        }, ${
-          describe(chunkKey)
-        }: set link: true to give it that key too, choose a chunkKeyEncoding for the names as they are, or show the file under the key of its chunk by mapKeys`,
+        sentence`File ${key} does not have the key of its chunk ${coordinates}, ${chunkKey}: set link: true to give it that key too, choose a chunkKeyEncoding for the names as they are, or show the file under the key of its chunk by mapKeys`,
       );
     }
     assertExtents(shard.index, layout, shard.size + indexSize, key);
@@ -464,9 +457,7 @@ async function writeDocuments(
 
 function refuse(store: Store, key: StoreKey): never {
   throw new MetadataError(
-    `Cannot adopt files: ${
-      describe(key)
-    } is there already; remove it, or set overwrite: true`,
+    sentence`Cannot adopt files: ${key} is there already; remove it, or set overwrite: true`,
     "",
     { document: key, store: describeStore(store) },
   );

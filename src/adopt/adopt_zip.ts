@@ -12,6 +12,7 @@ import {
   describe,
   MetadataError,
   type OptionRules,
+  sentence,
   TEXT,
 } from "../errors/mod.ts";
 import { type ArrayMetadata, isSameJson } from "../metadata/mod.ts";
@@ -285,9 +286,7 @@ export async function readZippedArray(
   const chunks = await openInside(zip, options);
   if ((chunks.metadata.storage_transformers ?? []).length > 0) {
     throw new RangeError(
-      `File ${
-        describe(key)
-      } has an array with storage transformers, of which a chunk may be several entries: adopt arrays without them`,
+      sentence`File ${key} has an array with storage transformers, of which a chunk may be several entries: adopt arrays without them`,
     );
   }
   const { metadata } = parseArray(chunks.metadata, { isNew: true });
@@ -295,8 +294,8 @@ export async function readZippedArray(
   for await (const chunk of chunks.list(options)) coordinates.push(chunk);
   if (coordinates.length === 0) {
     throw new RangeError(
-      `File ${describe(key)} has no chunk of its array, such as the entry ${
-        describe(chunks.keyEncoding.encode(chunks.gridShape.map(() => 0)))
+      sentence`File ${key} has no chunk of its array, such as the entry ${
+        chunks.keyEncoding.encode(chunks.gridShape.map(() => 0))
       } beside its zarr.json, so that all elements would have the fill value: leave it out, or correct the names of its entries`,
     );
   }
@@ -367,7 +366,7 @@ async function pathOf(
     if (found !== undefined) return found;
   }
   throw new RangeError(
-    `File ${describe(key)} has no array at the path that was adopted`,
+    sentence`File ${key} has no array at the path that was adopted`,
   );
 }
 

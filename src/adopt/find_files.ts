@@ -4,7 +4,12 @@ import {
   SuffixChunkKeyEncoding,
   toChunkKeyEncoding,
 } from "../chunk_key_encoding/mod.ts";
-import { ChunkKeyError, describe, describeAll } from "../errors/mod.ts";
+import {
+  ChunkKeyError,
+  describe,
+  describeAll,
+  sentence,
+} from "../errors/mod.ts";
 import {
   assertWritable,
   describeStore,
@@ -69,9 +74,10 @@ export async function findFiles(
   if (first === undefined) throw noFiles(all, root, encodings, suffixes);
   if (second !== undefined) {
     throw new RangeError(
-      `Found ${describe(first.keys[0]!)} and ${
-        describe(second.keys[0]!)
-      }, which are of different encodings: name one by the option "chunkKeyEncoding"`,
+      sentence`Found ${first.keys[0]!} and ${second
+        .keys[
+          0
+        ]!}, which are of different encodings: name one by the option "chunkKeyEncoding"`,
     );
   }
   const { encoding, keys } = first;
@@ -165,7 +171,7 @@ function noFiles(
     }: name the files by the option "chunkKeyEncoding"${
       format === undefined
         ? ""
-        : `, such as "template" with the format ${describe(format)}`
+        : sentence`, such as "template" with the format ${format}`
     }, or list them in "files" with link: true`,
   );
 }

@@ -1,4 +1,10 @@
-import { below, DamageError, describe, MetadataError } from "../errors/mod.ts";
+import {
+  below,
+  DamageError,
+  describe,
+  MetadataError,
+  sentence,
+} from "../errors/mod.ts";
 import {
   checkMembers,
   isWhole,
@@ -220,7 +226,7 @@ export function neededLength(encoded: Uint8Array, exact: number): number {
 /** `chunk at "/c/0"` for messages about encoded bytes, or `chunk` if their key is unknown. */
 export function chunkAt(bytes: Uint8Array): string {
   const key = keyOf(bytes);
-  return key === "" ? "chunk" : `chunk at ${describe(key)}`;
+  return key === "" ? "chunk" : sentence`chunk at ${key}`;
 }
 
 /** Creates the error for damaged bytes. `message` is the predicate of a sentence about the chunk. */

@@ -1,5 +1,10 @@
 import { CHECKSUM_SIZE, verifyChecksum } from "../checksum/mod.ts";
-import { DamageError, describe, MetadataError } from "../errors/mod.ts";
+import {
+  DamageError,
+  describe,
+  MetadataError,
+  sentence,
+} from "../errors/mod.ts";
 import type { NamedConfiguration } from "../metadata/mod.ts";
 import type { CodecEntry } from "./codec.ts";
 import { decodedLength, isSized } from "./decoded_length.ts";
@@ -63,7 +68,7 @@ export async function decodeChunk(
       const reason = `${what} cannot be decoded: ${cause.message}`;
       throw new DamageError(reason, { key, cause });
     });
-    if (decoder === undefined) return `codec ${describe(name)}`;
+    if (decoder === undefined) return sentence`codec ${name}`;
     const result = await decode(decoder, decoded, what, name, key);
     // The codec from array to bytes returns elements, and no bytes.
     if (!(result instanceof Uint8Array)) {
@@ -125,11 +130,11 @@ async function unknownAmong(
     // Without a data type, the configuration of one of these codecs is not known.
     const isKnown = isSized(codec.name) && level.dataType !== "" ||
       !isBytes && await decoderOf(codec, level, codecs) !== undefined;
-    if (!isKnown) return `codec ${describe(codec.name)}`;
+    if (!isKnown) return sentence`codec ${codec.name}`;
   }
   const isChecked = !isBytes ||
     decodedLength("bytes", level).exact !== undefined;
-  return isChecked ? undefined : `data type ${describe(level.dataType)}`;
+  return isChecked ? undefined : sentence`data type ${level.dataType}`;
 }
 
 /** A registry of codecs, such as that of zarrita. */

@@ -1,4 +1,4 @@
-import { type DamageError, describe, MetadataError } from "../errors/mod.ts";
+import { type DamageError, MetadataError, sentence } from "../errors/mod.ts";
 import { CODEC_BY_NAME, codecKind, coreDataType } from "../metadata/mod.ts";
 import type { NativeZlib } from "../runtime/mod.ts";
 import {
@@ -50,9 +50,7 @@ export function decodedLength(
   let length = shape.reduce((product, n) => product * n, bits / 8);
   if (length > MOST_DECODED && lengthOf(name) === "compressed") {
     throw new MetadataError(
-      `The codec ${
-        describe(name)
-      } is for chunks of at most ${MOST_DECODED} bytes, found chunks of ${length} bytes`,
+      sentence`The codec ${name} is for chunks of at most ${MOST_DECODED} bytes, found chunks of ${length} bytes`,
     );
   }
   let isExact = places.length === 1;

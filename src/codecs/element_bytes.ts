@@ -1,4 +1,4 @@
-import { describe } from "../errors/mod.ts";
+import { sentence } from "../errors/mod.ts";
 import { isWhole } from "../metadata/mod.ts";
 import { checkNumberType, sizeOfType } from "./cast_elements.ts";
 import {
@@ -35,9 +35,9 @@ export function elementBytes(chunk: Chunk, size: number): Uint8Array {
   }
   if (!(size * (last + 1) <= bytes.length)) {
     throw new RangeError(
-      `Expected a chunk of the shape ${describe(chunk.shape)} and the stride ${
-        describe(chunk.stride)
-      } to have at least ${last + 1} elements, found ${bytes.length / size}`,
+      sentence`Expected a chunk of the shape ${chunk.shape} and the stride ${chunk.stride} to have at least ${
+        last + 1
+      } elements, found ${bytes.length / size}`,
     );
   }
   return isDense
@@ -83,9 +83,7 @@ function fastestFirst({ shape, stride }: Chunk): Dimension[] {
     return dimensions.sort((a, b) => a.stride - b.stride);
   }
   throw new RangeError(
-    `Expected a chunk of the shape ${
-      describe(shape)
-    } to have strides from 1, found ${describe(stride)}`,
+    sentence`Expected a chunk of the shape ${shape} to have strides from 1, found ${stride}`,
   );
 }
 

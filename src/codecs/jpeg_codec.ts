@@ -1,4 +1,4 @@
-import { describe, MetadataError } from "../errors/mod.ts";
+import { describe, MetadataError, sentence } from "../errors/mod.ts";
 import { decodeBase64, joinBytes } from "../runtime/mod.ts";
 import { type CodecEntry, Configuration } from "./codec.ts";
 import { pictureCodec, storedShape } from "./element_bytes.ts";
@@ -102,9 +102,7 @@ function sizeFor(
     : { height: first, width: second };
   if (hasSamples && more.length === 0 && width <= size.width) return size;
   throw new SyntaxError(
-    `Expected a picture for a chunk of the shape ${
-      describe(shape)
-    }, found the height ${height}, the width ${width} and ${samples} samples`,
+    sentence`Expected a picture for a chunk of the shape ${shape}, found the height ${height}, the width ${width} and ${samples} samples`,
   );
 }
 

@@ -4,7 +4,7 @@
  * Sources: https://github.com/Esri/lerc, `src/LercLib/Lerc2.h`, `BitStuffer2.cpp` and
  * `Huffman.cpp`
  */
-import { describe } from "../errors/mod.ts";
+import { sentence } from "../errors/mod.ts";
 import { TYPED_ARRAYS } from "./cast_elements.ts";
 
 /** The data types of LERC, in the order of their numbers in its header. */
@@ -69,7 +69,7 @@ export function readLercBand(encoded: Uint8Array): LercBand {
   const magic = String.fromCharCode(...encoded.subarray(0, MAGIC.length));
   if (magic !== MAGIC) {
     throw new SyntaxError(
-      `Expected ${describe(MAGIC)} at its start, found ${describe(magic)}`,
+      sentence`Expected ${MAGIC} at its start, found ${magic}`,
     );
   }
   const bytes = new ByteCursor(encoded.subarray(MAGIC.length));

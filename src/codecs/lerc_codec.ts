@@ -1,4 +1,4 @@
-import { describe, MetadataError } from "../errors/mod.ts";
+import { describe, MetadataError, sentence } from "../errors/mod.ts";
 import { isSameList } from "../runtime/mod.ts";
 import {
   type Chunk,
@@ -87,9 +87,7 @@ function decodeLerc(
   const hasOpacity = dataType === "uint8" && stored === expected - 1;
   if (!isSame || stored !== expected && !hasOpacity) {
     throw new SyntaxError(
-      `Expected a picture for a chunk of the shape ${
-        describe(metadata.shape)
-      }, found the height ${height}, the width ${width} and ${stored} samples`,
+      sentence`Expected a picture for a chunk of the shape ${metadata.shape}, found the height ${height}, the width ${width} and ${stored} samples`,
     );
   }
   const pictures: LercValues[] = [];

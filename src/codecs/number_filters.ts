@@ -5,7 +5,12 @@
  *
  * Source: https://numcodecs.readthedocs.io/en/stable/filter/index.html
  */
-import { DamageError, describe, MetadataError } from "../errors/mod.ts";
+import {
+  DamageError,
+  describe,
+  MetadataError,
+  sentence,
+} from "../errors/mod.ts";
 import { roundHalfEven } from "../runtime/mod.ts";
 import {
   castValues,
@@ -91,7 +96,7 @@ function decodedTypeOf<N extends string>(
   if (type === dataType) return type;
   throw members.refusal(
     member,
-    `the data type of its array, ${describe(dataType)}`,
+    sentence`the data type of its array, ${dataType}`,
   );
 }
 

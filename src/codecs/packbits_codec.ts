@@ -1,4 +1,4 @@
-import { describe, MetadataError } from "../errors/mod.ts";
+import { MetadataError, sentence } from "../errors/mod.ts";
 import { isNumberType, sizeOfType } from "./cast_elements.ts";
 import {
   type BytesEntry,
@@ -39,9 +39,7 @@ export async function loadPackbits(
           const elements = elementBytes(chunk, field.size);
           if (elements.length !== count * field.size) {
             throw new RangeError(
-              `Expected a chunk of ${count} elements for packbits, found the shape ${
-                describe(chunk.shape)
-              }`,
+              sentence`Expected a chunk of ${count} elements for packbits, found the shape ${chunk.shape}`,
             );
           }
           const encoded = new Uint8Array(size);
@@ -55,9 +53,7 @@ export async function loadPackbits(
           if (encoded.length !== size) {
             throw damaged(
               encoded,
-              `is ${encoded.length} bytes long, where ${count} elements of ${field.bits} bits take ${size} in packbits with padding_encoding ${
-                describe(padding)
-              }`,
+              sentence`is ${encoded.length} bytes long, where ${count} elements of ${field.bits} bits take ${size} in packbits with padding_encoding ${padding}`,
             );
           }
           if (padding !== "none" && encoded[place] !== paddingBits) {
@@ -111,9 +107,7 @@ function parsePackbits(
 ): { field: BitField; padding: typeof PADDING[number] } {
   if (dataType !== "bool" && !isNumberType(dataType)) {
     throw new MetadataError(
-      `Expected the data type bool, or one of integers or floats, for packbits, found ${
-        describe(dataType)
-      }`,
+      sentence`Expected the data type bool, or one of integers or floats, for packbits, found ${dataType}`,
     );
   }
   const size = dataType === "bool" ? 1 : sizeOfType(dataType);

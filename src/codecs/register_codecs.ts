@@ -1,4 +1,4 @@
-import { describe, shortened } from "../errors/mod.ts";
+import { sentence, shortened } from "../errors/mod.ts";
 import { CODEC_BY_NAME } from "../metadata/mod.ts";
 import { hasNativeZstd } from "../runtime/mod.ts";
 import type { ChunkMetadata, CodecEntry } from "./codec.ts";
@@ -110,9 +110,7 @@ export function registerCodecs(
     typeof registry?.get !== "function" || typeof registry.set !== "function"
   ) {
     throw new TypeError(
-      `Expected the module of zarrita or its registry, found ${
-        describe(registry)
-      }`,
+      sentence`Expected the module of zarrita or its registry, found ${registry}`,
     );
   }
   const loadBytes = registry.get("bytes");

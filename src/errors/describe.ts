@@ -49,6 +49,14 @@ export function describe(value: unknown): string {
   return shortened(typeof value === "bigint" ? `${value}n` : String(value));
 }
 
+/** Composes an error message, whose values are rendered by {@linkcode describe}. */
+export function sentence(
+  texts: TemplateStringsArray,
+  ...values: unknown[]
+): string {
+  return String.raw({ raw: texts }, ...values.map(describe));
+}
+
 /** Renders a list of names for an error message: `"a", "b" and "c"`. */
 export function describeAll(names: Iterable<string>): string {
   const quoted = Array.from(names, describe);

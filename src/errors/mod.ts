@@ -24,6 +24,7 @@ export {
   describeAll,
   describeValue,
   JsonNumber,
+  sentence,
   shortened,
 } from "./describe.ts";
 export {

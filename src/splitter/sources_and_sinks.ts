@@ -1,4 +1,4 @@
-import { describe } from "../errors/mod.ts";
+import { describe, sentence } from "../errors/mod.ts";
 import {
   type ByteReader,
   type ByteWriter,
@@ -63,7 +63,7 @@ function streamSource(stream: ReadableStream<Uint8Array>): ByteSource {
       if (done) return undefined;
       if (value instanceof Uint8Array) return value;
       throw new TypeError(
-        `Expected a stream of Uint8Array, found ${describe(value)} in it`,
+        sentence`Expected a stream of Uint8Array, found ${value} in it`,
       );
     },
     cancel: (reason) => void reader.cancel(reason).catch(() => {}),
@@ -90,9 +90,7 @@ function readerSource(reader: ByteReader): ByteSource {
         return memory.subarray(0, read);
       }
       throw new RangeError(
-        `Expected a reader to read 1 to ${memory.length} bytes or null, found ${
-          describe(read)
-        }`,
+        sentence`Expected a reader to read 1 to ${memory.length} bytes or null, found ${read}`,
       );
     },
     cancel: close,

@@ -4,7 +4,7 @@ import {
   joinCrc32c,
   withoutLastFour,
 } from "../checksum/mod.ts";
-import { describe } from "../errors/mod.ts";
+import { sentence } from "../errors/mod.ts";
 import { copyBytes } from "../runtime/mod.ts";
 import {
   type ChunkPlan,
@@ -117,7 +117,7 @@ export class Splitter {
       ? this.#summedUp()
       : this.#counted();
     if (isVerified) {
-      const chunk = key === "" ? "Chunk" : `Chunk ${describe(key)}`;
+      const chunk = key === "" ? "Chunk" : sentence`Chunk ${key}`;
       const expected = this.#lastFour >>> 0;
       const actual = withoutLastFour(this.#report.crc32c!, this.#lastFour);
       assertChecksum({ expected, actual }, chunk, key);

@@ -1,12 +1,12 @@
 import { CHECKSUM_SIZE } from "../checksum/mod.ts";
 import {
   checkOptions,
-  describe,
   describeAll,
   FUNCTION,
   oneOf,
   type OptionRules,
   PartSizeError,
+  sentence,
   SIGNAL,
   TEXT,
 } from "../errors/mod.ts";
@@ -307,7 +307,7 @@ export function assertChunkSize(
   isWhole = true,
 ): void {
   if (actual <= most && (actual >= least || !isWhole)) return;
-  const chunk = key === "" ? "Chunk" : `Chunk ${describe(key)}`;
+  const chunk = key === "" ? "Chunk" : sentence`Chunk ${key}`;
   const found = isWhole ? actual : `at least ${actual}`;
   throw new PartSizeError(`${chunk} is ${found} bytes long, where ${reason}`, {
     key,

@@ -1,4 +1,4 @@
-import { describe } from "../errors/mod.ts";
+import { describe, sentence } from "../errors/mod.ts";
 import { rejectOnAbort } from "../runtime/mod.ts";
 import type { ByteReader, ByteWriter } from "../stores/mod.ts";
 import {
@@ -188,7 +188,7 @@ function assertArguments(
 ): void {
   if (!Array.isArray((chunk as { parts?: unknown } | undefined)?.parts)) {
     throw new TypeError(
-      `Expected the parts as a ConcatParts, found ${describe(chunk)}`,
+      sentence`Expected the parts as a ConcatParts, found ${chunk}`,
     );
   }
   if (typeof open !== "function") {

@@ -1,9 +1,9 @@
 import {
   checkOptions,
-  describe,
   FUNCTION,
   type OptionRule,
   type OptionRules,
+  sentence,
   wholeFrom,
 } from "../errors/mod.ts";
 import { copyBytes, MemoryLimit } from "../runtime/mod.ts";
@@ -375,7 +375,7 @@ export class ThreadPool implements Disposable {
       this.#watchTimer = undefined;
       for (const thread of this.#threads) {
         if (thread.requests.size === 0 || ++thread.silence <= LOOKS) continue;
-        const reason = `There was no answer for ${describe(this.#timeout)} ms`;
+        const reason = sentence`There was no answer for ${this.#timeout} ms`;
         this.#fail(thread, new Error(reason));
       }
       if (!this.#isIdle()) this.#watch();

@@ -1,4 +1,4 @@
-import { describe } from "../errors/mod.ts";
+import { sentence } from "../errors/mod.ts";
 import { loadOnce } from "../runtime/mod.ts";
 import type { Answer, Request } from "./chunk_jobs.ts";
 import { answering } from "./run_chunk_worker.ts";
@@ -59,9 +59,7 @@ export function listenTo(
     });
   } else {
     throw new TypeError(
-      `Expected createWorker to return a worker of the web or of node:worker_threads, found ${
-        describe(worker)
-      }`,
+      sentence`Expected createWorker to return a worker of the web or of node:worker_threads, found ${worker}`,
     );
   }
   return worker;

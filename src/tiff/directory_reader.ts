@@ -1,4 +1,4 @@
-import { describe } from "../errors/mod.ts";
+import { sentence } from "../errors/mod.ts";
 import type { Extent, ReadShardRange } from "../shards/mod.ts";
 import {
   ASCII,
@@ -257,9 +257,7 @@ class DirectoryReader {
         // Types other than unsigned integers have other values, too.
         if (!Number.isSafeInteger(offset) || offset < 0) {
           throw new TiffError(
-            `has ${
-              describe(offset)
-            } for the tag 330, expected the offset of a directory`,
+            sentence`has ${offset} for the tag 330, expected the offset of a directory`,
           );
         }
         if (offset !== 0) await this.#list(offset, parent);

@@ -9,9 +9,9 @@ import {
 } from "../arrays/mod.ts";
 import {
   checkOptions,
-  describe,
   MetadataError,
   type OptionRules,
+  sentence,
 } from "../errors/mod.ts";
 import {
   type ArrayMetadata,
@@ -170,9 +170,7 @@ export function fitTiff(
   for (const given of [chunks, shards]) {
     if (given === undefined || given.length === shape.length) continue;
     throw new RangeError(
-      `Expected shapes of as many dimensions as the array, ${shape.length}, found ${
-        describe(given)
-      }`,
+      sentence`Expected shapes of as many dimensions as the array, ${shape.length}, found ${given}`,
     );
   }
   const picture: Picture = { shape, axes, source, bytes: type.bits / 8 };
@@ -210,10 +208,8 @@ function assertFits(
   const misfit = shards.findIndex((length, i) => length % chunks[i]! !== 0);
   if (misfit >= 0) {
     throw new RangeError(
-      `Expected shards that are multiples of the tiles ${
-        describe(chunks)
-      } in every dimension, found ${describe(shards)}: shards of ${
-        describe(shards.map((length, i) => upTo(length, chunks[i]!)))
+      sentence`Expected shards that are multiples of the tiles ${chunks} in every dimension, found ${shards}: shards of ${
+        shards.map((length, i) => upTo(length, chunks[i]!))
       } would fit`,
     );
   }
@@ -333,9 +329,7 @@ function pagesOf(
     if (pages.includes(axis)) return axis;
     const known = pages.map((page) => dimension_names?.[page] ?? page);
     throw new RangeError(
-      `Expected the dimensions of pages among ${
-        describe(known)
-      }, those before y and x, found ${describe(each)}`,
+      sentence`Expected the dimensions of pages among ${known}, those before y and x, found ${each}`,
     );
   });
   return pages.map((axis) => chosen.includes(axis) ? shape[axis]! || 1 : 1);

@@ -4,7 +4,7 @@
  * Sources: OGC GeoTIFF 1.1, https://docs.ogc.org/is/19-008r4/19-008r4.html; well-known
  * text, https://docs.ogc.org/is/18-010r11/18-010r11.pdf
  */
-import { describe } from "../errors/mod.ts";
+import { describe, sentence } from "../errors/mod.ts";
 import { isMembers } from "../metadata/mod.ts";
 import { type Affine, GEO_KEY } from "./geo_attributes.ts";
 import type { TiffArray } from "./tiff_array.ts";
@@ -46,9 +46,7 @@ export function tagsOf(
     : transform as unknown as Affine;
   if (affine === undefined) {
     throw new RangeError(
-      `Expected a bounding box [xmin, ymin, xmax, ymax] that is not empty, for a picture that is not empty either, found ${
-        describe(bbox)
-      } for ${height} × ${width} elements`,
+      sentence`Expected a bounding box [xmin, ymin, xmax, ymax] that is not empty, for a picture that is not empty either, found ${bbox} for ${height} × ${width} elements`,
     );
   }
   const keys = crs === undefined ? undefined : geoKeysOf(crs);

@@ -5,7 +5,7 @@
  * Sources: OME-TIFF 6, https://docs.openmicroscopy.org/ome-model/6.3.1/ome-tiff/specification.html;
  * OME-XML 2016-06, https://www.openmicroscopy.org/Schemas/OME/2016-06/ome.xsd
  */
-import { describe, describeAll } from "../errors/mod.ts";
+import { describe, describeAll, sentence } from "../errors/mod.ts";
 import { unitSymbols } from "./ome_xml.ts";
 import { elementOf, listOf, parseXml, type XmlElement } from "./xml_element.ts";
 import type { PyramidChannel } from "./geo_attributes.ts";
@@ -212,7 +212,7 @@ function planesOf(
   const advice = `${
     other === undefined
       ? ""
-      : `, which has pages in another file such as ${describe(other)}`
+      : sentence`, which has pages in another file such as ${other}`
   }: choose a page by the option "page", or convert the image to one file, such as by bfconvert`;
   const total = counts.t * counts.c * counts.z;
   if (total > pageCount) {
@@ -225,7 +225,7 @@ function planesOf(
   if (axes.toSorted().join("") !== "ctz") {
     throw omeError(
       name,
-      `with the DimensionOrder ${describe(order)}, expected one such as XYZCT`,
+      sentence`with the DimensionOrder ${order}, expected one such as XYZCT`,
     );
   }
   const planes: (number | undefined)[] = new Array(total).fill(undefined);

@@ -1,4 +1,4 @@
-import { describe } from "../errors/mod.ts";
+import { describe, sentence } from "../errors/mod.ts";
 import { coordinatesInShard } from "../shards/mod.ts";
 import type { Picture, TiffArray } from "./tiff_array.ts";
 import type { TiffDataType } from "./tiff_codecs.ts";
@@ -100,9 +100,7 @@ export function assertOme(
     (meanings.bands === undefined || axes[meanings.bands] === "c");
   if (!isPicture) {
     throw new RangeError(
-      `Expected ome.axes to be "t", "c", "z", "y" and "x", one for each of the ${shape.length} dimensions, with "y" and "x" where the picture has them and "c" for bands, found ${
-        describe(axes)
-      }`,
+      sentence`Expected ome.axes to be "t", "c", "z", "y" and "x", one for each of the ${shape.length} dimensions, with "y" and "x" where the picture has them and "c" for bands, found ${axes}`,
     );
   }
   for (const name of ["scale", "translation", "units"] as const) {

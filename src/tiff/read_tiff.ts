@@ -1,5 +1,5 @@
 import { findJpegHeader, readJpegTables } from "../codecs/mod.ts";
-import { DamageError, describe } from "../errors/mod.ts";
+import { DamageError, describe, sentence } from "../errors/mod.ts";
 import { decodeBase64, isSameList } from "../runtime/mod.ts";
 import {
   backendOf,
@@ -78,7 +78,7 @@ export async function readTiff(
   { isPyramid = false, fillValue, ...selection }: TiffSelection,
   options: StoreOptions,
 ): Promise<TiffFileShards> {
-  const name = `File ${describe(key)}`;
+  const name = sentence`File ${key}`;
   const size = await backendOf(store).size(key, options);
   if (size === undefined) {
     throw new Error(`There is no ${name} in ${describeStore(store)}`);
@@ -391,9 +391,7 @@ async function assertJpeg(
   const problem = header.refusal ??
     (isFitting
       ? undefined
-      : `Expected a width of ${width} and ${bands} samples, found ${
-        describe(header.shape)
-      }`);
+      : sentence`Expected a width of ${width} and ${bands} samples, found ${header.shape}`);
   if (problem === undefined) return;
   throw new RangeError(
     `File ${

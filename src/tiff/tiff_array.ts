@@ -1,4 +1,4 @@
-import { describe, describeAll } from "../errors/mod.ts";
+import { describe, describeAll, sentence } from "../errors/mod.ts";
 import { elementForm, fillBytes } from "../blocks/mod.ts";
 import { type ArrayMetadata, isMembers, numberOf } from "../metadata/mod.ts";
 import type { ShardLayout } from "../shards/mod.ts";
@@ -204,7 +204,7 @@ function assertTiles(
   shape: readonly number[],
   { y, x, bands, pages }: Axes,
 ): void {
-  const found = `found the shape ${describe(tileShape)}`;
+  const found = sentence`found the shape ${tileShape}`;
   const thick = [...pages, ...bands === x - 2 ? [bands] : []]
     .find((axis) => tileShape[axis] !== 1);
   const count = bands === undefined ? 1 : shape[bands]!;

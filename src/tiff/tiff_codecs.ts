@@ -1,6 +1,6 @@
 /** The codecs of Zarr for the tiles of a TIFF, and the compressions of TIFF for codecs of Zarr. */
 import { encodeStored, namedCodec } from "../codecs/mod.ts";
-import { describe, describeAll } from "../errors/mod.ts";
+import { describe, describeAll, sentence } from "../errors/mod.ts";
 import {
   isWhole,
   type NamedConfiguration,
@@ -178,15 +178,13 @@ export function tileEncoding(
   refuseFirst([
     [
       bits > 8 && endian !== "little" && endian !== "big",
-      `the codec "bytes" with endian "little" or "big", found ${
-        describe(endian)
-      }`,
+      sentence`the codec "bytes" with endian "little" or "big", found ${endian}`,
     ],
     [
       axis !== xAxis && axis !== xAxis - rank && predictor > 1 || dist !== 1,
-      `a predictor along the rows of a picture, with axis ${
+      sentence`a predictor along the rows of a picture, with axis ${
         xAxis - rank
-      } and dist 1, found axis ${describe(axis)} and dist ${describe(dist)}`,
+      } and dist 1, found axis ${axis} and dist ${dist}`,
     ],
     [
       predictor === 3 && !(kind === "float" && isLittleEndian),

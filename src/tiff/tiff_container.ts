@@ -1,4 +1,4 @@
-import { describe } from "../errors/mod.ts";
+import { sentence } from "../errors/mod.ts";
 import { joinBytes } from "../runtime/mod.ts";
 import type { ArrayMetadata } from "../metadata/mod.ts";
 import type { ShardContainer, ShardIndex } from "../shards/mod.ts";
@@ -187,9 +187,7 @@ function containerOf(
   const assertSize = (size: number, index: ShardIndex) => {
     if (formatOf(index).isBig || size <= MOST_CLASSIC) return;
     throw new RangeError(
-      `Expected at most ${MOST_CLASSIC} bytes in the classic TIFF of shard ${
-        describe(shard)
-      }, found ${size}: set bigTiff to true`,
+      sentence`Expected at most ${MOST_CLASSIC} bytes in the classic TIFF of shard ${shard}, found ${size}: set bigTiff to true`,
     );
   };
   if (others.directory === "end") {

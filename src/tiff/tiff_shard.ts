@@ -1,4 +1,4 @@
-import { DamageError, describe } from "../errors/mod.ts";
+import { DamageError, describe, sentence } from "../errors/mod.ts";
 import { isSameJson, type NamedConfiguration } from "../metadata/mod.ts";
 import { isSameList } from "../runtime/mod.ts";
 import type { ShardIndex } from "../shards/mod.ts";
@@ -48,9 +48,7 @@ export function shardOf(
     const difference = differenceOf(first!, other) ??
       (isSameList(first!.shape, other.shape)
         ? undefined
-        : `different shapes, ${describe(first!.shape)} and ${
-          describe(other.shape)
-        }`);
+        : sentence`different shapes, ${first!.shape} and ${other.shape}`);
     if (difference === undefined) continue;
     throw new RangeError(
       `${name} has ${shards.length} pictures, of which 0 and ${

@@ -11,10 +11,10 @@ import { rowsOf } from "../codecs/mod.ts";
 import {
   BOOLEAN,
   checkOptions,
-  describe,
   FUNCTION,
   numberFrom,
   type OptionRules,
+  sentence,
   SIGNAL,
 } from "../errors/mod.ts";
 import {
@@ -170,9 +170,7 @@ export async function getSharded<
 ): Promise<SelectedElements<A, S>> {
   if (typeof zarr?.get !== "function") {
     throw new TypeError(
-      `Expected the module of zarrita as the first argument, found ${
-        describe(zarr)
-      }`,
+      sentence`Expected the module of zarrita as the first argument, found ${zarr}`,
     );
   }
   checkOptions(options, OPTIONS, "getSharded");
@@ -359,7 +357,7 @@ async function sourceOf(array: ZarritaArray): Promise<ChunkSource> {
     },
     nameOf: (coordinates) => {
       const key = shownKey(array, coordinates);
-      return { what: `Chunk ${describe(key)}`, key };
+      return { what: sentence`Chunk ${key}`, key };
     },
   };
 }

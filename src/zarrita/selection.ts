@@ -1,6 +1,6 @@
 import type { Run, Section } from "../blocks/mod.ts";
 import { stridesOf } from "../codecs/mod.ts";
-import { describe } from "../errors/mod.ts";
+import { describe, sentence } from "../errors/mod.ts";
 import { type Chunk, classNameOf, type Elements } from "./zarrita_array.ts";
 
 /**
@@ -29,9 +29,7 @@ export function assertSelection(
   if (selection === null) return;
   if (!Array.isArray(selection) || selection.length !== shape.length) {
     throw new TypeError(
-      `Expected null, or a selection for each of ${shape.length} dimensions, found ${
-        describe(selection)
-      }`,
+      sentence`Expected null, or a selection for each of ${shape.length} dimensions, found ${selection}`,
     );
   }
   selection.forEach((along: DimensionSelection, i) => {
@@ -41,11 +39,9 @@ export function assertSelection(
         : isSlice(along));
     if (isSelection) return;
     throw new RangeError(
-      `Expected null, an index from ${-shape[i]!} to ${
+      sentence`Expected null, an index from ${-shape[i]!} to ${
         shape[i]! - 1
-      } or a slice of whole numbers with a step from 1 for dimension ${i}, found ${
-        describe(along)
-      }`,
+      } or a slice of whole numbers with a step from 1 for dimension ${i}, found ${along}`,
     );
   });
 }
@@ -187,9 +183,7 @@ function inOrder(data: Elements, shape: readonly number[]): Chunk {
   const count = shape.reduce((product, n) => product * n, 1);
   if (data.length === count) return { data, shape, stride: stridesOf(shape) };
   throw new RangeError(
-    `Expected ${count} elements for a selection of the shape ${
-      describe(shape)
-    }, found ${describe(data.length)}`,
+    sentence`Expected ${count} elements for a selection of the shape ${shape}, found ${data.length}`,
   );
 }
 
@@ -226,11 +220,7 @@ function assertFits(chunk: Chunk, shape: readonly number[]): void {
     shape.every((length, i) => chunk.shape[i] === length);
   if (!isShape) {
     throw new RangeError(
-      `Expected a chunk of the shape that is selected, ${
-        describe(shape)
-      }, and a stride for each dimension, found ${describe(chunk.shape)} and ${
-        describe(stride)
-      }`,
+      sentence`Expected a chunk of the shape that is selected, ${shape}, and a stride for each dimension, found ${chunk.shape} and ${stride}`,
     );
   }
   if (shape.includes(0)) return;
@@ -238,8 +228,8 @@ function assertFits(chunk: Chunk, shape: readonly number[]): void {
   const last = ends.reduce((sum, end) => sum + Math.max(0, end), 0);
   if (last < data.length && ends.every((end) => end >= 0)) return;
   throw new RangeError(
-    `Expected at least ${last + 1} elements for a chunk of the shape ${
-      describe(shape)
-    } and the stride ${describe(stride)}, found ${data.length}`,
+    sentence`Expected at least ${
+      last + 1
+    } elements for a chunk of the shape ${shape} and the stride ${stride}, found ${data.length}`,
   );
 }

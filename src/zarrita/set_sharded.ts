@@ -11,8 +11,8 @@ import { noteKey } from "../codecs/mod.ts";
 import {
   ANY,
   checkOptions,
-  describe,
   type OptionRules,
+  sentence,
   SIGNAL,
 } from "../errors/mod.ts";
 import { coreDataType } from "../metadata/mod.ts";
@@ -165,9 +165,7 @@ export async function setSharded<A extends ZarritaArray>(
 ): Promise<void> {
   if (typeof zarr?.set !== "function") {
     throw new TypeError(
-      `Expected the module of zarrita as the first argument, found ${
-        describe(zarr)
-      }`,
+      sentence`Expected the module of zarrita as the first argument, found ${zarr}`,
     );
   }
   checkOptions(options, OPTIONS, "setSharded");
@@ -274,17 +272,13 @@ async function chunksOf(
   const parsed = await parsedArray(array, arrays);
   if (parsed === undefined) {
     throw new TypeError(
-      `Expected an array of Zarr v3 at ${describe(array.path)}`,
+      sentence`Expected an array of Zarr v3 at ${array.path}`,
     );
   }
   const { shape } = parsed.innermost;
   if (array.chunks.some((length, i) => length !== shape[i])) {
     throw new TypeError(
-      `Expected an array with chunks of ${
-        describe(shape)
-      }, as it is stored at ${describe(array.path)}, found one of ${
-        describe(array.chunks)
-      }: open the array again`,
+      sentence`Expected an array with chunks of ${shape}, as it is stored at ${array.path}, found one of ${array.chunks}: open the array again`,
     );
   }
   const found = await arrays.at(root);
@@ -304,9 +298,7 @@ function assertShardOptions(
       .find(([, value]) => value !== undefined) ?? [];
     if (name === undefined) return;
     throw new TypeError(
-      `Cannot use the option ${describe(name)} for the array at ${
-        describe(path)
-      }, which has no shards`,
+      sentence`Cannot use the option ${name} for the array at ${path}, which has no shards`,
     );
   }
   const { layouts: [layout], headSize = 0 } = shards.form;
@@ -317,9 +309,7 @@ function assertShardOptions(
   if (prefix === undefined || headSize === 0 || isAtStart) return;
   if (prefix.length === headSize) return; // A shorter one would leave inner chunks in the head parts.
   throw new RangeError(
-    `Expected a prefix of ${headSize} bytes for the array at ${
-      describe(path)
-    }, as many as its head parts take, found ${prefix.length} bytes`,
+    sentence`Expected a prefix of ${headSize} bytes for the array at ${path}, as many as its head parts take, found ${prefix.length} bytes`,
   );
 }
 
@@ -425,7 +415,7 @@ async function put(
   const storeOptions = signal ? { signal } : {};
   if (backend.prepare === undefined) {
     throw new TypeError(
-      `Cannot write into ${describe(key)}: the store is read-only`,
+      sentence`Cannot write into ${key}: the store is read-only`,
     );
   }
   if (whole !== undefined) {

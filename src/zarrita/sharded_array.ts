@@ -4,7 +4,7 @@ import {
   EncodedChunks,
   innermostChunks,
 } from "../blocks/mod.ts";
-import { describe, MetadataError } from "../errors/mod.ts";
+import { MetadataError, sentence } from "../errors/mod.ts";
 import {
   assertNodeDocument,
   coreDataType,
@@ -293,9 +293,7 @@ function innerChunkBackend(
       .reject(
         // zarrita reads a range only if it takes the inner chunk for a shard.
         new TypeError(
-          `Expected an array that zarr.open gave, found one that takes inner chunks of ${
-            describe(key)
-          } for shards: open what zarr.create has created`,
+          sentence`Expected an array that zarr.open gave, found one that takes inner chunks of ${key} for shards: open what zarr.create has created`,
         ),
       );
   const change = (bytes: Uint8Array | undefined) =>

@@ -4,6 +4,7 @@ import {
   DamageError,
   describe,
   type OptionRules,
+  sentence,
 } from "../errors/mod.ts";
 import { ownBytes } from "../runtime/mod.ts";
 import {
@@ -343,7 +344,7 @@ export function checkedArray<A extends object>(
     const key = await keyOf(arrays, array, coordinates);
     throw new DamageError(
       `Chunk ${describe(coordinates)}${
-        key === undefined ? "" : ` at ${describe(key)}`
+        key === undefined ? "" : sentence` at ${key}`
       } decodes to ${data.length} elements, where its shape ${
         describe(shape)
       } has ${count}`,

@@ -1,4 +1,4 @@
-import { describe } from "../errors/mod.ts";
+import { describe, sentence } from "../errors/mod.ts";
 import { digestOf, rejectOnAbort } from "../runtime/mod.ts";
 import {
   backendOf,
@@ -208,9 +208,7 @@ function findFolder(
   }
   if (backslashed !== undefined) {
     throw new RangeError(
-      `Archive ${describe(key)} has the entry ${
-        describe(backslashed)
-      }, with a backslash, where names in zip files are joined by "/": unpack the file, and pack it by zip -0`,
+      sentence`Archive ${key} has the entry ${backslashed}, with a backslash, where names in zip files are joined by "/": unpack the file, and pack it by zip -0`,
     );
   }
   if (documents.has("")) return { path: given, nodes: [] };

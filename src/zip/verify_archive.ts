@@ -1,4 +1,4 @@
-import { DamageError, describe } from "../errors/mod.ts";
+import { DamageError, describe, sentence } from "../errors/mod.ts";
 import type { ShardIndex } from "../shards/mod.ts";
 import type {
   ByteRange,
@@ -116,9 +116,8 @@ export async function* zipShardProblems(
     if (other >= 0) {
       yield {
         kind: "header",
-        message: `Inner chunk ${other} of ${
-          describe(key)
-        } is no entry of the zip that its shard is`,
+        message:
+          sentence`Inner chunk ${other} of ${key} is no entry of the zip that its shard is`,
       };
     }
   } catch (error) {

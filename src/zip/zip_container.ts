@@ -20,6 +20,7 @@ import {
   describe,
   oneOf,
   type OptionRules,
+  sentence,
 } from "../errors/mod.ts";
 import {
   type ArrayMetadata,
@@ -243,9 +244,7 @@ function assertEnd(
     END_MARK.every((byte, i) => bytes[at + i] === byte);
   if (!bytes.some((_, at) => isMark(at))) return;
   throw new RangeError(
-    `The index of shard ${
-      describe(shard)
-    } holds the bytes that mark the end of a zip, so it cannot be the comment of the zip: write the shard with another alignment, or keep the index in a part of its own by parts: ["", ".index"]`,
+    sentence`The index of shard ${shard} holds the bytes that mark the end of a zip, so it cannot be the comment of the zip: write the shard with another alignment, or keep the index in a part of its own by parts: ["", ".index"]`,
   );
 }
 
@@ -263,9 +262,7 @@ function entryNames(
     const name = nameOf(chunk);
     if (typeof name !== "string") {
       throw new TypeError(
-        `Expected a name for inner chunk ${describe(chunk)}, found ${
-          describe(name)
-        }`,
+        sentence`Expected a name for inner chunk ${chunk}, found ${name}`,
       );
     }
     const bytes = new TextEncoder().encode(name);
@@ -283,11 +280,9 @@ function entryNames(
     const other = places.get(name);
     if (other !== undefined && other !== place) {
       throw new RangeError(
-        `Expected a name of its own for each inner chunk, found ${
-          describe(name)
-        } for ${describe(coordinatesInShard(other, layout))} and ${
-          describe(chunk)
-        }`,
+        sentence`Expected a name of its own for each inner chunk, found ${name} for ${
+          coordinatesInShard(other, layout)
+        } and ${chunk}`,
       );
     }
     places.set(name, place);

@@ -1,5 +1,5 @@
 import { crc32 } from "../checksum/mod.ts";
-import { type DamageError, describe } from "../errors/mod.ts";
+import { type DamageError, describe, sentence } from "../errors/mod.ts";
 import type { Snapshot, StoreKey } from "../stores/mod.ts";
 import {
   CENTRAL_SIGNATURE,
@@ -431,7 +431,7 @@ export class EntryTable {
       } of ${storedSize} bytes at ${offset}, which overlaps ${
         following === undefined
           ? "the directory"
-          : `the entry ${describe(this.#parse(following).name)}`
+          : sentence`the entry ${this.#parse(following).name}`
       } at ${next}`,
     );
   }
@@ -458,9 +458,7 @@ export function assertLocalHeader(
   if (isHeader && extraSize <= entry.slack) return extraSize;
   throw damaged(
     file,
-    `has no header of the entry ${
-      describe(entry.name)
-    } at ${entry.offset}, the offset in its directory: it was changed after it was written`,
+    sentence`has no header of the entry ${entry.name} at ${entry.offset}, the offset in its directory: it was changed after it was written`,
   );
 }
 
@@ -550,7 +548,7 @@ function withZip64(
     if (at <= field.length) return readNumber(view, at - 8, file);
     throw damaged(
       file,
-      `lacks a number of zip64 for its entry ${describe(name)}`,
+      sentence`lacks a number of zip64 for its entry ${name}`,
     );
   });
 }

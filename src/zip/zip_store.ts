@@ -3,6 +3,7 @@ import {
   checkOptions,
   describe,
   type OptionRules,
+  sentence,
   TEXT,
 } from "../errors/mod.ts";
 import {
@@ -188,7 +189,7 @@ export class ZipStore extends BaseStore {
    * @returns The class, the key of the archive and its store, and the path, if one was given.
    */
   override toString(): string {
-    const path = this.#path === "" ? "" : `, ${describe(this.#path)}`;
+    const path = this.#path === "" ? "" : sentence`, ${this.#path}`;
     return `ZipStore(${this.#archive.place}${path})`;
   }
 }
