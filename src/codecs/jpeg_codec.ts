@@ -2,8 +2,7 @@ import { describe, MetadataError, sentence } from "../errors/mod.ts";
 import { decodeBase64, joinBytes } from "../runtime/mod.ts";
 import { type CodecEntry, Configuration } from "./codec.ts";
 import { pictureCodec, storedShape } from "./element_bytes.ts";
-import { colorConverter, type Colors } from "./jpeg/colors.ts";
-import { decodeJpeg } from "./jpeg/decode_jpeg.ts";
+import { colorConverter, type Colors, decodeJpeg } from "./jpeg/decode_jpeg.ts";
 
 const NAME = "imagecodecs_jpeg";
 

@@ -7,6 +7,7 @@ import {
   isMembers,
   type NamedConfiguration,
 } from "../metadata/mod.ts";
+import { loadOnce } from "../runtime/mod.ts";
 import { describeStore, type Store, type StoreKey } from "../stores/mod.ts";
 import {
   type ChunkFormat,
@@ -109,9 +110,10 @@ export interface ArrayElements {
   readonly chunkBytes: number;
   /** The element of absent chunks. */
   readonly fill: Uint8Array;
-  readonly array: ParsedArray;
   /** How chunks are encoded. */
   readonly format: ChunkFormat;
+  /** Loads the codecs, once; `undefined` if this package does not have all of them. */
+  readonly codecs: () => Promise<ElementCodecs | undefined>;
   /**
    * The strides that zarrita gives selected elements: in the order in which chunks are stored.
    *
@@ -162,34 +164,22 @@ async function describeElements(
   const { configuration } = codecs.find(({ name }) => name === "transpose") ??
     {};
   const order = configuration?.order;
+  const format = { dataType, elementSize: fill.length, shape, codecs };
   return {
     Elements,
     size: fill.length,
     chunkBytes: shape.reduce((product, n) => product * n, fill.length),
     fill,
-    array: parsed,
-    format: { dataType, elementSize: fill.length, shape, codecs },
+    format,
+    codecs: loadOnce(() => loadCodecs(parsed, format)),
     stridesOf: (shape, axes) =>
       stridesInOrder(shape, Array.isArray(order) ? among(order, axes) : order),
   };
 }
 
-const knownCodecs = new WeakMap<
-  ArrayElements,
-  Promise<ElementCodecs | undefined>
->();
-
-/** The codecs of elements; `undefined` if this package does not have all of them. */
-export function codecsOf(
-  elements: ArrayElements,
-): Promise<ElementCodecs | undefined> {
-  const codecs = knownCodecs.get(elements) ?? loadCodecs(elements);
-  knownCodecs.set(elements, codecs);
-  return codecs;
-}
-
 async function loadCodecs(
-  { array: { metadata }, format: { codecs, shape } }: ArrayElements,
+  { metadata }: ParsedArray,
+  { codecs, shape }: ChunkFormat,
 ): Promise<ElementCodecs | undefined> {
   const form = elementForm(metadata.data_type);
   if (form?.count !== 1) return undefined;

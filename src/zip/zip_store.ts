@@ -1,7 +1,6 @@
 import {
   BOOLEAN,
   checkOptions,
-  describe,
   type OptionRules,
   sentence,
   TEXT,

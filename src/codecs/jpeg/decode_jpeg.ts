@@ -1,9 +1,3 @@
-import {
-  type Colors,
-  type Conversion,
-  conversionOf,
-  type Headers,
-} from "./colors.ts";
 import { type Frame, isFrameMarker, readFrame } from "./frame.ts";
 import { FrameDecoder } from "./frame_decoder.ts";
 import { upsampler } from "./samples.ts";
@@ -120,4 +114,170 @@ function pixelsOf(
     convert(lines, width, pixels, y * width * count);
   }
   return pixels;
+}
+
+/** The colors that a picture is stored in, or decoded to. */
+export type Colors = "gray" | "rgb" | "ycbcr" | "cmyk" | "ycck" | "unknown";
+
+/** The number of components of colors; unknown colors have any number. */
+const COLOR_COUNTS: Readonly<Record<Colors, number | undefined>> = {
+  gray: 1,
+  rgb: 3,
+  ycbcr: 3,
+  cmyk: 4,
+  ycck: 4,
+  unknown: undefined,
+};
+
+/** The headers before a frame that decide its colors. */
+interface Headers {
+  isJfif: boolean;
+  /** The transform in Adobe's segment. */
+  adobe: number | undefined;
+}
+
+/** A conversion of colors. */
+interface Conversion {
+  readonly convert: ColorConverter;
+  /** The number of samples of a converted pixel. */
+  readonly count: number;
+}
+
+/**
+ * Finds the conversion of a picture.
+ *
+ * @param from The colors that are stored; by default found by the headers.
+ * @param wanted The colors to convert to; by default `gray`, `rgb`, `cmyk` or the
+ * stored ones.
+ * @throws {SyntaxError} If libjpeg does not convert these colors.
+ */
+function conversionOf(
+  frame: Frame,
+  headers: Headers,
+  from: Colors = colorsOf(frame, headers),
+  wanted?: Colors,
+): Conversion {
+  const components = frame.components.length;
+  if (components !== (COLOR_COUNTS[from] ?? components)) {
+    throw new SyntaxError(
+      `Expected ${
+        COLOR_COUNTS[from]
+      } components for the colors ${from}, found ${components}`,
+    );
+  }
+  const to = wanted ??
+    (from === "ycbcr" ? "rgb" : from === "ycck" ? "cmyk" : from);
+  const convert = colorConverter(from, to);
+  if (convert) return { convert, count: COLOR_COUNTS[to] ?? components };
+  throw new SyntaxError(`The colors ${from} are not converted to ${to}`);
+}
+
+/** The colors that libjpeg takes a picture to have. */
+function colorsOf({ components }: Frame, { isJfif, adobe }: Headers): Colors {
+  switch (components.length) {
+    case 1:
+      return "gray";
+    case 3: {
+      if (isJfif) return "ycbcr";
+      if (adobe !== undefined) return adobe === 0 ? "rgb" : "ycbcr";
+      const names = components.map(({ id }) => String.fromCharCode(id));
+      return names.join("") === "RGB" ? "rgb" : "ycbcr";
+    }
+    case 4:
+      return adobe === undefined || adobe === 0 ? "cmyk" : "ycck";
+    default:
+      return "unknown";
+  }
+}
+
+/** Writes the colors of a row of `width` pixels from the rows of its components. */
+type ColorConverter = (
+  lines: readonly Uint8Array[],
+  width: number,
+  pixels: Uint8Array | Uint8ClampedArray,
+  start: number,
+) => void;
+
+/**
+ * Returns the conversion between colors, with the rounding of libjpeg.
+ *
+ * @returns `undefined` if libjpeg has none.
+ * Source: ITU-T T.871, section 7
+ */
+export function colorConverter(
+  from: Colors,
+  to: Colors,
+): ColorConverter | undefined {
+  if (from === to) return interleave;
+  switch (`${from} to ${to}`) {
+    case "ycbcr to gray":
+      return (lines, ...rest) => interleave([lines[0]!], ...rest);
+    case "gray to rgb":
+      return ([line], ...rest) => interleave([line!, line!, line!], ...rest);
+    case "ycbcr to rgb":
+      return ycbcrToRgb;
+    case "ycck to cmyk":
+      return ycckToCmyk;
+    default:
+      return undefined;
+  }
+}
+
+function interleave(
+  lines: readonly Uint8Array[],
+  width: number,
+  pixels: Uint8Array | Uint8ClampedArray,
+  start: number,
+): void {
+  if (lines.length === 1) {
+    pixels.set(lines[0]!.subarray(0, width), start);
+    return;
+  }
+  for (const [i, line] of lines.entries()) {
+    let at = start + i;
+    for (let x = 0; x < width; x++, at += lines.length) pixels[at] = line[x]!;
+  }
+}
+
+/** Factors with 16 bits after the point. */
+const CR_TO_RED = 91881; // 1.402
+const CB_TO_BLUE = 116130; // 1.772
+const CR_TO_GREEN = 46802; // 0.71414
+const CB_TO_GREEN = 22554; // 0.34414
+const HALF = 1 << 15;
+
+function ycbcrToRgb(
+  [lumas, blues, reds]: readonly Uint8Array[],
+  width: number,
+  pixels: Uint8Array | Uint8ClampedArray,
+  start: number,
+): void {
+  for (let x = 0, at = start; x < width; x++, at += 3) {
+    const luma = lumas![x]!;
+    const blue = blues![x]! - 128;
+    const red = reds![x]! - 128;
+    pixels[at] = clamp(luma + (red * CR_TO_RED + HALF >> 16));
+    pixels[at + 1] = clamp(
+      luma + (HALF - blue * CB_TO_GREEN - red * CR_TO_GREEN >> 16),
+    );
+    pixels[at + 2] = clamp(luma + (blue * CB_TO_BLUE + HALF >> 16));
+  }
+}
+
+function ycckToCmyk(
+  [lumas, blues, reds, blacks]: readonly Uint8Array[],
+  width: number,
+  pixels: Uint8Array | Uint8ClampedArray,
+  start: number,
+): void {
+  const rgb = new Uint8Array(3 * width);
+  ycbcrToRgb([lumas!, blues!, reds!], width, rgb, 0);
+  for (let x = 0, at = start; x < width; x++, at += 4) {
+    for (let i = 0; i < 3; i++) pixels[at + i] = 255 - rgb[3 * x + i]!;
+    pixels[at + 3] = blacks![x]!;
+  }
+}
+
+function clamp(value: number): number {
+  return value < 0 ? 0 : value > 255 ? 255 : value;
 }
