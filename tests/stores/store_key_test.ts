@@ -35,29 +35,27 @@ Deno.test("keyProblem describes the problem of a key", () => {
 
 Deno.test("assertStoreKey and assertStorePrefix describe a valid key", () => {
   assertStoreKey("/c/0/1");
-  assertThrows(
-    () => assertStoreKey("c/0"),
-    RangeError,
-    'Key "c/0" does not start with "/": a key is "/" and names joined by "/"',
-  );
-  assertThrows(
-    () => assertStoreKey("/c//0"),
-    RangeError,
-    'Key "/c//0" holds an empty segment: a key is',
-  );
   for (const prefix of ["/", "/c", "/c/", "/c/.", "/c/.."]) {
     assertStorePrefix(prefix);
   }
-  assertThrows(
-    () => assertStorePrefix("c/"),
-    RangeError,
-    'Prefix "c/" does not start with "/": a prefix is the start of a key',
-  );
-  assertThrows(
-    () => assertStorePrefix("/../"),
-    RangeError,
-    'Prefix "/../" holds the segment ".."',
-  );
+  const cases: [refuse: (key: string) => void, key: string, message: string][] =
+    [
+      [
+        assertStoreKey,
+        "c/0",
+        'Key "c/0" does not start with "/": a key is "/"',
+      ],
+      [assertStoreKey, "/c//0", 'Key "/c//0" holds an empty segment: a key is'],
+      [
+        assertStorePrefix,
+        "c/",
+        'Prefix "c/" does not start with "/": a prefix',
+      ],
+      [assertStorePrefix, "/../", 'Prefix "/../" holds the segment ".."'],
+    ];
+  for (const [refuse, key, message] of cases) {
+    assertThrows(() => refuse(key), RangeError, message);
+  }
 });
 
 Deno.test("isMetadataKey tests only the last segment", () => {
@@ -70,28 +68,6 @@ Deno.test("isMetadataKey tests only the last segment", () => {
 });
 
 const MOST = Number.MAX_SAFE_INTEGER;
-
-Deno.test("assertByteRange accepts whole numbers from 0 to 2^53−1", () => {
-  for (const good of [0, 1, MOST]) {
-    assertByteRange({ offset: good, length: good });
-    assertByteRange({ suffixLength: good });
-  }
-  for (const wrong of [-1, 0.5, NaN, Infinity, -Infinity, MOST + 1]) {
-    for (
-      const [name, range] of [
-        ["offset", { offset: wrong, length: 0 }],
-        ["length", { offset: 0, length: wrong }],
-        ["suffixLength", { suffixLength: wrong }],
-      ] as const
-    ) {
-      assertThrows(
-        () => assertByteRange(range),
-        RangeError,
-        `Expected the range's ${name} to be a whole number from 0 to 2^53−1, found ${wrong}`,
-      );
-    }
-  }
-});
 
 Deno.test("resolveByteRange ends a range at the end of the value", () => {
   for (const size of [0, 1, 2, 5]) {
@@ -130,6 +106,9 @@ Deno.test("assertByteRange rejects invalid ranges and other types", () => {
       `Expected a range with either suffixLength or offset and length, found ${found}`,
     );
   }
+  // The numbers are tested with all stores.
+  assertByteRange({ offset: MOST, length: MOST });
+  assertByteRange({ suffixLength: MOST });
   assertThrows(
     () => assertByteRange({ offset: "1", length: 1 } as never),
     TypeError,
