@@ -34,10 +34,6 @@ export class Kills {
       `Expected a program that was killed before the end of its work, but all ${this.#count} came to it: the kills come too late on this machine`,
     );
   }
-
-  toString(): string {
-    return `${this.#count} kills, ${this.#unfinished} of them before the end`;
-  }
 }
 
 /**

@@ -3,84 +3,41 @@ import type { Recoding } from "../../jobs.ts";
 import type { PlainArray } from "./recode_oracle.ts";
 import fc from "fast-check";
 
-/** Data types, with the length of an element and of its numbers, and the bytes of a fill value. */
-const TYPES: readonly {
-  readonly dataType: string | NamedConfiguration;
-  readonly size: number;
-  readonly unit: number;
-  readonly fillValue: unknown;
-  readonly fill: readonly number[];
-}[] = [
-  { dataType: "uint8", size: 1, unit: 1, fillValue: 7, fill: [7] },
-  { dataType: "int16", size: 2, unit: 2, fillValue: -2, fill: [254, 255] },
-  {
-    dataType: "float32",
-    size: 4,
-    unit: 4,
-    fillValue: "NaN",
-    fill: [0, 0, 192, 127],
-  },
-  { dataType: "float16", size: 2, unit: 2, fillValue: 1.5, fill: [0, 62] },
-  { dataType: "bool", size: 1, unit: 1, fillValue: true, fill: [1] },
-  {
-    dataType: "float64",
-    size: 8,
-    unit: 8,
-    fillValue: 1,
-    fill: [0, 0, 0, 0, 0, 0, 240, 63],
-  },
-  {
-    dataType: "complex128",
-    size: 16,
-    unit: 8,
-    fillValue: [0, 1],
-    fill: [...Array<number>(14).fill(0), 240, 63],
-  },
-  {
-    dataType: {
-      name: "null_terminated_bytes",
-      configuration: { length_bytes: 5 },
-    },
-    size: 5,
-    unit: 1,
-    fillValue: "YQ==",
-    fill: [97, 0, 0, 0, 0],
-  },
-  {
-    dataType: "int64",
-    size: 8,
-    unit: 8,
-    fillValue: -(2n ** 63n) + 1n,
-    fill: [1, 0, 0, 0, 0, 0, 0, 128],
-  },
-  {
-    dataType: "complex64",
-    size: 8,
-    unit: 4,
-    fillValue: [1, "Infinity"],
-    fill: [0, 0, 128, 63, 0, 0, 128, 127],
-  },
-  { dataType: "r24", size: 3, unit: 1, fillValue: [1, 2, 3], fill: [1, 2, 3] },
-  {
-    dataType: {
-      name: "numpy.datetime64",
-      configuration: { unit: "s", scale_factor: 1 },
-    },
-    size: 8,
-    unit: 8,
-    fillValue: "NaT",
-    fill: [0, 0, 0, 0, 0, 0, 0, 128],
-  },
-  {
-    dataType: {
-      name: "fixed_length_utf32",
-      configuration: { length_bytes: 12 },
-    },
-    size: 12,
-    unit: 4,
-    fillValue: "aβ",
-    fill: [97, 0, 0, 0, 178, 3, 0, 0, 0, 0, 0, 0],
-  },
+type DataType = [
+  dataType: string | NamedConfiguration,
+  /** The length of an element and of its numbers. */
+  size: number,
+  unit: number,
+  fillValue: unknown,
+  fill: readonly number[],
+];
+
+const own = (name: string, configuration: Record<string, unknown>) => ({
+  ...{ name, configuration },
+});
+const TYPES: readonly DataType[] = [
+  ["uint8", 1, 1, 7, [7]],
+  ["int16", 2, 2, -2, [254, 255]],
+  ["float32", 4, 4, "NaN", [0, 0, 192, 127]],
+  ["float16", 2, 2, 1.5, [0, 62]],
+  ["bool", 1, 1, true, [1]],
+  ["float64", 8, 8, 1, [0, 0, 0, 0, 0, 0, 240, 63]],
+  ["complex128", 16, 8, [0, 1], [...Array<number>(14).fill(0), 240, 63]],
+  [
+    own("null_terminated_bytes", { length_bytes: 5 }),
+    ...[5, 1, "YQ==", [97, 0, 0, 0, 0]] as const,
+  ],
+  ["int64", 8, 8, -(2n ** 63n) + 1n, [1, 0, 0, 0, 0, 0, 0, 128]],
+  ["complex64", 8, 4, [1, "Infinity"], [0, 0, 128, 63, 0, 0, 128, 127]],
+  ["r24", 3, 1, [1, 2, 3], [1, 2, 3]],
+  [
+    own("numpy.datetime64", { unit: "s", scale_factor: 1 }),
+    ...[8, 8, "NaT", [0, 0, 0, 0, 0, 0, 0, 128]] as const,
+  ],
+  [
+    own("fixed_length_utf32", { length_bytes: 12 }),
+    ...[12, 4, "aβ", [97, 0, 0, 0, 178, 3, 0, 0, 0, 0, 0, 0]] as const,
+  ],
 ];
 
 /** A recoding, and an array for it. */
@@ -159,8 +116,8 @@ export const recodedCases: fc.Arbitrary<RecodedCase> = fc
     })
   )
   .map(({ type, shape, from, to, codecs, newCodecs, ...rest }) => {
-    const { size, unit } = type;
-    const fill = Uint8Array.from(type.fill);
+    const [dataType, size, unit, fillValue, fillBytes] = type;
+    const fill = Uint8Array.from(fillBytes);
     const count = shape.reduce((n, length) => n * length, 1);
     const elements = new Uint8Array(count * size);
     let isFill = true;
@@ -177,13 +134,13 @@ export const recodedCases: fc.Arbitrary<RecodedCase> = fc
       zarr_format: 3,
       node_type: "array",
       shape,
-      data_type: type.dataType,
+      data_type: dataType,
       chunk_grid: {
         name: "regular",
         configuration: { chunk_shape: from.shards ?? from.chunks },
       },
       chunk_key_encoding: { name: "default" },
-      fill_value: type.fillValue,
+      fill_value: fillValue,
       codecs: from.shards === null ? codecs : [{
         name: "sharding_indexed",
         configuration: {

@@ -31,8 +31,7 @@ import {
   markerKey,
   newMarker,
   readMarker,
-  removeMarker,
-  replaceMarker,
+  setMarker,
   type UnfinishedMarker,
 } from "./unfinished_marker.ts";
 
@@ -80,12 +79,9 @@ export async function claimTarget(
   // A run that was killed may have left temporary files, also of the marker.
   await recoverTarget(target, options);
   const marker = newMarker(digest, { own: ownDocuments(plan), earlier });
+  const undo = () => setMarker(target, found, {});
   if (found !== undefined || overwrite) {
-    await replaceMarker(target, marker, {});
-    const undo = () =>
-      found === undefined
-        ? removeMarker(target, {})
-        : replaceMarker(target, found, {});
+    await setMarker(target, marker, {});
     return { marker, undo };
   }
   if (!await createMarker(target, marker, options)) {
@@ -93,7 +89,6 @@ export async function claimTarget(
     if (!share || other?.plan !== digest) throw unfinishedError(target);
     return { ...NO_CLAIM, marker: other };
   }
-  const undo = () => removeMarker(target, {});
   if (!await isStored(target, options)) return { marker, undo };
   // Another program has finished since this program looked for a node.
   await undo();

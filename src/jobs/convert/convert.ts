@@ -42,7 +42,7 @@ import {
   assertStillMarked,
   inPlaceError,
   readMarker,
-  removeMarker,
+  setMarker,
   type UnfinishedMarker,
 } from "./unfinished_marker.ts";
 
@@ -240,7 +240,7 @@ async function finish(
   for (const [path, bytes] of documents) {
     await write(target.store, documentKey(target, path), bytes, options);
   }
-  await removeMarker(target, options);
+  await setMarker(target, undefined, options);
 }
 
 /**

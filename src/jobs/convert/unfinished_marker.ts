@@ -123,13 +123,15 @@ function quoted(path: string): string {
     : `'${path.replaceAll("'", "'\\''")}'`;
 }
 
-/** Stores a marker, and replaces any other. */
-export async function replaceMarker(
+/** Stores a marker in place of any other; `undefined` removes it. */
+export async function setMarker(
   { store, root }: Place,
-  marker: UnfinishedMarker,
+  marker: UnfinishedMarker | undefined,
   options: StoreOptions,
 ): Promise<void> {
-  await write(store, markerKey(root), encodeMarker(marker), options);
+  const key = markerKey(root);
+  if (marker === undefined) await remove(store, key, options);
+  else await write(store, key, encodeMarker(marker), options);
 }
 
 /** Stores a marker, and returns `false` if there is one already. */
@@ -139,14 +141,6 @@ export async function createMarker(
   options: StoreOptions,
 ): Promise<boolean> {
   return await writeNew(store, markerKey(root), encodeMarker(marker), options);
-}
-
-/** Removes the marker. */
-export async function removeMarker(
-  { store, root }: Place,
-  options: StoreOptions,
-): Promise<void> {
-  await remove(store, markerKey(root), options);
 }
 
 /** Throws if another run has replaced the marker of a run. */

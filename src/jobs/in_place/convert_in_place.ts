@@ -32,7 +32,7 @@ import {
   markerKey,
   newInPlaceMarker,
   readMarker,
-  removeMarker,
+  setMarker,
 } from "../convert/unfinished_marker.ts";
 import {
   describePlace,
@@ -231,7 +231,7 @@ async function beginInPlace(
   const state: InPlaceState = {
     isUndone: false,
     documents,
-    layout: textOfLayout(options),
+    layout: layoutText(options),
     counts,
     report: {
       v2Documents: documents.filter(({ after }) => after === null)
@@ -253,7 +253,7 @@ async function beginInPlace(
   try {
     await assertAlone(place, plan, options);
   } catch (error) {
-    await removeMarker(place, {});
+    await setMarker(place, undefined, {});
     throw error;
   }
   return await run.carryOut();
@@ -274,7 +274,8 @@ async function continueInPlace(
       } in place, since it also changes a group above; expected a store that holds that group, as in the run before`,
     );
   }
-  if (layoutOf(options) && !isUndone && textOfLayout(options) !== layout) {
+  const wanted = layoutText(options);
+  if (wanted !== "" && !isUndone && wanted !== layout) {
     throw new Error(
       `Cannot convert ${
         describePlace(place)
@@ -286,30 +287,23 @@ async function continueInPlace(
   await run.recover();
   const conversion = await run.carryOut();
   if (!isUndone) return conversion;
-  const wanted = new Map(conversion.arrays.map((array) => [array.path, array]));
+  const byPath = new Map(conversion.arrays.map((array) => [array.path, array]));
   return await beginInPlace(place, files, {
-    metadata: (metadata, path) => wanted.get(path)?.from ?? metadata,
+    metadata: (metadata, path) => byPath.get(path)?.from ?? metadata,
     keepGoing: report.leftOut.length + report.excluded.length > 0,
     ...options,
   });
 }
 
-/** The options of the layout; `undefined` if none is given. */
-function layoutOf(
-  options: ConvertInPlaceOptions,
-): LayoutOptions | undefined {
-  const given = Object.entries(options).filter(([name, value]) =>
-    Object.hasOwn(IN_PLACE_LAYOUT, name) && value !== undefined
-  );
-  const isLayout = given.some(([name]) => name !== "where");
-  return isLayout ? Object.fromEntries(given) : undefined;
-}
-
-/** The options of the layout as a text. Functions count by their code. */
-function textOfLayout(options: ConvertInPlaceOptions): string {
-  const layout = layoutOf(options) ?? {};
+/** The options of the layout as a text, where functions count by their code; empty if none is given. */
+function layoutText(options: ConvertInPlaceOptions): string {
+  const names = Object.keys(
+    IN_PLACE_LAYOUT,
+  ) as (keyof typeof IN_PLACE_LAYOUT)[];
+  const given = names.filter((name) => options[name] !== undefined);
+  if (given.every((name) => name === "where")) return "";
   return JSON.stringify(
-    Object.entries(layout).sort(([a], [b]) => a < b ? -1 : 1),
+    given.map((name) => [name, options[name]]),
     (_, value) =>
       typeof value === "function" || typeof value === "bigint"
         ? String(value)

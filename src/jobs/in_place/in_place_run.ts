@@ -6,11 +6,7 @@ import { runConcurrently } from "../../runtime/mod.ts";
 import { assertFileSize, decodeFileRecord } from "../../shards/mod.ts";
 import { type FileChanges, recover, type StoreKey } from "../../stores/mod.ts";
 import type { Conversion, ConvertOptions } from "../convert/convert_options.ts";
-import {
-  newInPlaceMarker,
-  removeMarker,
-  replaceMarker,
-} from "../convert/unfinished_marker.ts";
+import { newInPlaceMarker, setMarker } from "../convert/unfinished_marker.ts";
 import {
   bytesOf,
   changedKey,
@@ -149,7 +145,7 @@ export class InPlaceRun {
     for (const { root } of this.#arrays) {
       await this.#files.removeEmptyFolders(root);
     }
-    await removeMarker(this.#place, {});
+    await setMarker(this.#place, undefined, {});
     const { conversion } = this;
     const { total } = conversion;
     const bytes = this.#bytes;
@@ -160,7 +156,7 @@ export class InPlaceRun {
   async #undo(): Promise<void> {
     try {
       const back = undone(this.#state);
-      await replaceMarker(this.#place, newInPlaceMarker(back), {});
+      await setMarker(this.#place, newInPlaceMarker(back), {});
       const run = new InPlaceRun(this.#place, this.#files, back, {});
       await run.recover();
       await run.carryOut();
