@@ -1,9 +1,8 @@
 import { dirname, isAbsolute, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
-import { nodeChooser, placeOf, readNodes } from "../hierarchy/mod.ts";
+import { placeOf, readNodes } from "../hierarchy/mod.ts";
 import { references } from "../jobs/mod.ts";
-import { isArrayDocument } from "../metadata/mod.ts";
 import type { Store } from "../stores/mod.ts";
 import {
   type Arguments,
@@ -101,12 +100,10 @@ async function neededCodecsOf(
   args: Arguments,
   { signal }: Io,
 ): Promise<string | undefined> {
-  const choose = nodeChooser(chosenNodes(args), () => {});
-  const nodes = await readNodes(placeOf(store), { signal }, { choose });
+  const options = { ...chosenNodes(args), signal };
+  const { nodes } = await readNodes(placeOf(store), options);
   return neededCodecs(
-    nodes.flatMap(({ document }) =>
-      isArrayDocument(document) ? [document.codecs] : []
-    ),
+    nodes.flatMap(({ array }) => array ? [array.metadata.codecs] : []),
   );
 }
 

@@ -38,11 +38,9 @@ export {
 } from "./read_nodes.ts";
 export { isSameCodecs, isSameDocument, writtenOut } from "./same_document.ts";
 export {
-  ALL_NODES,
   GLOBS,
   isIn,
   keysLeftOut,
-  nodeChooser,
   type NodeSelection,
   type SelectedNodes,
   selectNodes,

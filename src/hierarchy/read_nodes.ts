@@ -28,6 +28,12 @@ import {
   type Place,
   rootIn,
 } from "./node_location.ts";
+import {
+  ALL_NODES,
+  type NodeSelection,
+  type SelectedNodes,
+  selectNodes,
+} from "./select_nodes.ts";
 
 /** A node of a hierarchy, with its document. */
 export interface Node {
@@ -42,7 +48,7 @@ export interface Node {
   readonly v2Documents: readonly StoreKey[];
 }
 
-/** Settings for invalid, unreadable and chosen nodes. */
+/** Settings for invalid and unreadable nodes. */
 interface ReadNodesSettings {
   /**
    * Called with the path of each node whose document is neither that of an array that opens nor
@@ -54,13 +60,6 @@ interface ReadNodesSettings {
    * left out. By default, such a failure is thrown.
    */
   readonly onUnreadable?: ((path: string, error: unknown) => void) | undefined;
-  /**
-   * Called with the sorted paths of all nodes below the outermost one, none of an array, and
-   * returns those that are read.
-   */
-  readonly choose?:
-    | ((paths: readonly string[]) => Promise<readonly string[]>)
-    | undefined;
   /** Whether nodes of Zarr v2 are passed over, in place of read as nodes of Zarr v3. */
   readonly withoutV2?: boolean | undefined;
 }
@@ -71,16 +70,16 @@ interface ReadNodesSettings {
  * those that the store lists or, if it cannot list, those in the group's consolidated
  * metadata or, without this, those that attributes of OME-Zarr, GeoZarr and ndpyramid name.
  *
- * @param settings Settings for invalid, unreadable and chosen nodes.
+ * @param options The nodes of a group that are read; `signal`.
+ * @param settings Settings for invalid and unreadable nodes.
  * @throws {MetadataError} If no node is there, a document is not valid, or the nodes of a
  * group cannot be found.
  */
 export async function readNodes(
   place: Place,
-  options: StoreOptions,
-  { onInvalid, onUnreadable, choose, withoutV2 = false }: ReadNodesSettings =
-    {},
-): Promise<Node[]> {
+  options: StoreOptions & NodeSelection,
+  { onInvalid, onUnreadable, withoutV2 = false }: ReadNodesSettings = {},
+): Promise<{ nodes: Node[]; selected: SelectedNodes }> {
   const reads = new Map<string, Promise<Node | "invalid" | undefined>>();
   const failures = new Map<string, unknown>();
   // Nodes are read once, also if others are found by their attributes.
@@ -120,17 +119,19 @@ export async function readNodes(
   }
   const isInvalid = root === "invalid";
   if (!isInvalid && root.array) {
-    await choose?.([]);
-    return [root];
+    return { nodes: [root], selected: await selectNodes([], options) };
   }
   // Only a listing shows whether there are nodes below a document that is not valid.
-  if (isInvalid && typeof place.store.list !== "function") return [];
+  if (isInvalid && typeof place.store.list !== "function") {
+    return { nodes: [], selected: ALL_NODES };
+  }
   const nodes = isInvalid ? [] : [root];
   const document = isInvalid ? undefined : root.document;
   const found = await findPaths(place, document, options, { withoutV2 });
   const paths = found.paths?.filter((path) => path !== "") ??
     await namedBelow(place, nodes[0]!, read, options.signal);
-  const chosen = await choose?.(paths) ?? paths;
+  const selected = await selectNodes(paths, options);
+  const chosen = paths.filter((path) => !selected.excluded.has(path));
   const all = await mapConcurrently(chosen, READS, read, options.signal);
   for (const [i, path] of chosen.entries()) {
     const node = all[i];
@@ -154,7 +155,7 @@ export async function readNodes(
     if (onInvalid === undefined) throw missing;
     onInvalid(path, missing);
   }
-  return nodes;
+  return { nodes, selected };
 }
 
 /**

@@ -84,22 +84,6 @@ export async function selectNodes(
 }
 
 /**
- * Makes a function that chooses nodes for `readNodes`, and keeps the choice.
- *
- * @param onSelected Called with the nodes that were chosen.
- */
-export function nodeChooser(
-  selection: NodeSelection,
-  onSelected: (selected: SelectedNodes) => void,
-): (paths: readonly string[]) => Promise<readonly string[]> {
-  return async (paths) => {
-    const selected = await selectNodes(paths, selection);
-    onSelected(selected);
-    return paths.filter((path) => !selected.excluded.has(path));
-  };
-}
-
-/**
  * Returns a function that returns whether a key belongs to a node that is left out. A group that
  * is chosen only because of nodes below it keeps the files of its own folder, and no folder.
  *

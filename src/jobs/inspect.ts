@@ -31,7 +31,6 @@ import {
 import {
   ArrayKeys,
   listHierarchy,
-  nodeChooser,
   pathIn,
   type Place,
   placeOf,
@@ -299,12 +298,11 @@ async function inspectNodes(
   const { store } = place;
   const { count = true } = options;
   const nodes: Inspection["nodes"][number][] = [];
-  const found = await readNodes(place, options, {
+  const { nodes: found } = await readNodes(place, options, {
     onInvalid(path, error) {
       if (path === "") throw error;
       nodes.push({ kind: "invalid", path, message: error.message });
     },
-    choose: nodeChooser(options, () => {}),
   });
   const arrays = new Map<string, OpenArray>();
   for (const { path, array } of found) {

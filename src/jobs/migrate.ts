@@ -263,8 +263,9 @@ async function planMigration(
     const isMasked = found?.isMasked ?? false;
     return { ...node, bytes: composed, isWritten, isMasked };
   };
+  const read = await readNodes(place, options, { onInvalid: refuse });
   await runConcurrently(
-    await readNodes(place, options, { onInvalid: refuse }),
+    read.nodes,
     AT_ONCE,
     async (node, signal) => {
       try {

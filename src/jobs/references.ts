@@ -30,7 +30,6 @@ import {
   documentKey,
   GLOBS,
   type Node,
-  nodeChooser,
   type NodeLocation,
   pathIn,
   type Place,
@@ -136,9 +135,7 @@ async function* documentOf(
   place: Place,
   options: ReferencesOptions,
 ): AsyncGenerator<string> {
-  const nodes = await readNodes(place, options, {
-    choose: nodeChooser(options, () => {}),
-  });
+  const { nodes } = await readNodes(place, options);
   // Nothing is written of a group of which an array has no references.
   const arrays = nodes.map((node) => openNode(place, node, options));
   yield '{"version":1,"refs":{';

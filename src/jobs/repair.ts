@@ -89,7 +89,7 @@ export async function repair(
   const { dryRun = false, onRepaired, onUnrepaired, ...verified } = options;
   if (!dryRun) assertWritable(store, documentKey(place, ""));
   // Fails before anything is changed if there is no node.
-  const nodes = await readNodes(place, options, { onInvalid() {} });
+  const { nodes } = await readNodes(place, options, { onInvalid() {} });
   const recovery = await finishWrites(place, nodes, options);
   const repaired: Finding[] = [];
   const unrepaired: Unrepaired[] = [];
@@ -239,7 +239,7 @@ async function* repairConsolidated(
 ): AsyncGenerator<{ finding: Finding; isRepaired: boolean }> {
   const read = await readNodes(place, options, { onInvalid() {} });
   // Numbers keep their digits, also those that JavaScript would format otherwise.
-  const nodes = read.map((node) => ({
+  const nodes = read.nodes.map((node) => ({
     ...node,
     document: parseExactZarrJson(node.bytes),
   }));

@@ -30,7 +30,7 @@ Deno.test("readNodes reads up to 16 documents at once, and reports failures in t
     list: (prefix) => stored.list(prefix),
   };
   const invalid: string[] = [];
-  const nodes = await readNodes(placeOf(store), {}, {
+  const { nodes } = await readNodes(placeOf(store), {}, {
     onInvalid: (path) => invalid.push(path),
   });
   assertEquals(invalid, ["group12", "group15"]);

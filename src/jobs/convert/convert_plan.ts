@@ -21,11 +21,9 @@ import {
 import { describeStore, type StoreOptions } from "../../stores/mod.ts";
 import { v2View } from "../../views/mod.ts";
 import {
-  ALL_NODES,
   documentKey,
   isIn,
   type Node,
-  nodeChooser,
   type NodeSelection,
   pathIn,
   type Place,
@@ -276,14 +274,12 @@ async function readUsable(
   options: PlanOptions,
 ): Promise<Pick<ConvertPlan, "nodes" | "leftOut" | "selected">> {
   const invalid: { path: string; error: MetadataError }[] = [];
-  let selected = ALL_NODES;
-  const nodes = await readNodes(source, options, {
+  const { nodes, selected } = await readNodes(source, options, {
     onInvalid(path, error) {
       if (path === "") throw error;
       invalid.push({ path, error });
     },
     withoutV2: source === target,
-    choose: nodeChooser(options, (chosen) => selected = chosen),
   });
   const [first, ...others] = invalid;
   if (first !== undefined && !options.keepGoing) {

@@ -21,14 +21,12 @@ import {
 import { type ChunkLevel, chunkLevel } from "../chunk_checks.ts";
 import { StoredChunks } from "../stored_chunks.ts";
 import {
-  ALL_NODES,
   ArrayKeys,
   documentKey,
   keysLeftOut,
   listHierarchy,
   MARKER,
   type Node,
-  nodeChooser,
   pathIn,
   type Place,
   placeOf,
@@ -256,11 +254,9 @@ async function verifyNodes(
     const key = documentKey(place, path);
     invalid.push({ rule, key, message: messageOf(error) });
   };
-  let selected = ALL_NODES;
-  const nodes = await readNodes(place, options, {
+  const { nodes, selected } = await readNodes(place, options, {
     onInvalid: add("metadata-invalid"),
     onUnreadable: options.keepGoing ? add("unreadable") : undefined,
-    choose: nodeChooser(options, (chosen) => selected = chosen),
   });
   for (const { path, bytes, v2Documents } of nodes) {
     if (!hasNonFinite(bytes) || v2Documents.length > 0) continue;
