@@ -31,11 +31,25 @@ export interface ArrayPair {
     | undefined;
 }
 
-/** An object that holds a part of a chunk, and the place of its bytes in the chunk. */
-export interface StoredPart {
-  readonly key: StoreKey;
+/** A range of the bytes of a chunk. */
+export interface ByteSpan {
   readonly offset: number;
   readonly length: number;
+}
+
+/** The bytes of a chunk that each part holds, at most one of which has no size. */
+export function spansOf(parts: readonly Part[], size: number): ByteSpan[] {
+  const rest = parts.reduce((left, { size = 0 }) => left - size, size);
+  let end = 0;
+  return parts.map(({ size: length = rest }) => {
+    end += length;
+    return { offset: end - length, length };
+  });
+}
+
+/** An object that holds a part of a chunk, and the place of its bytes in the chunk. */
+export interface StoredPart extends ByteSpan {
+  readonly key: StoreKey;
 }
 
 /**
@@ -52,20 +66,15 @@ export async function partsOfChunk(
   size: number,
   options: StoreOptions,
 ): Promise<StoredPart[]> {
-  const unsized = parts.filter((part) => part.size === undefined);
-  const rest = parts.reduce((left, { size = 0 }) => left - size, size);
-  const found: StoredPart[] = [];
-  let offset = 0;
-  for (const part of parts) {
-    const partKey: StoreKey = `${key}${part.keySuffix}`;
-    const length = part.size ??
-      (unsized.length === 1
-        ? rest
-        : await backendOf(store).size(partKey, options) ?? 0);
-    found.push({ key: partKey, offset, length });
-    offset += length;
-  }
-  return found;
+  const keys = parts.map(({ keySuffix }): StoreKey => `${key}${keySuffix}`);
+  const isKnown = parts.filter((part) => part.size === undefined).length <= 1;
+  const sized = isKnown ? parts : await Promise.all(
+    parts.map(async (part, i) => ({
+      ...part,
+      size: part.size ?? await backendOf(store).size(keys[i]!, options) ?? 0,
+    })),
+  );
+  return spansOf(sized, size).map((span, i) => ({ key: keys[i]!, ...span }));
 }
 
 /** The outcome for a value, and the number of bytes that were copied. */

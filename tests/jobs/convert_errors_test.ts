@@ -58,26 +58,13 @@ const MISTAKES: [unknown, ErrorClass, string][] = [
   [{ keyEncoding: "unknown" }, MetadataError, '"unknown"'],
   [{ suffix: "/" }, RangeError, ""],
   [{ suffix: ":" }, MetadataError, ""],
-  [
-    { metadata: { ...checksummedMetadata(), shape: [4, 4] } },
+  ...Object.entries({
+    ...{ shape: [4, 4], fill_value: 1, data_type: "int8", codecs: ["bytes"] },
+  }).map(([name, value]): typeof MISTAKES[number] => [
+    { metadata: { ...checksummedMetadata(), [name]: value } },
     MetadataError,
-    "the shape of the source",
-  ],
-  [
-    { metadata: { ...checksummedMetadata(), fill_value: 1 } },
-    MetadataError,
-    "the fill_value of the source",
-  ],
-  [
-    { metadata: { ...checksummedMetadata(), data_type: "int8" } },
-    MetadataError,
-    "the data_type of the source",
-  ],
-  [
-    { metadata: { ...checksummedMetadata(), codecs: ["bytes"] } },
-    MetadataError,
-    "the codecs of the source",
-  ],
+    `the ${name} of the source`,
+  ]),
 ];
 
 Deno.test("convert refuses options that are unknown, out of range or contradict each other, and writes nothing", async () => {

@@ -10,13 +10,8 @@ import { isSameJson, parseZarrJson } from "../../metadata/mod.ts";
 import type { Part } from "../../splitter/mod.ts";
 import type { StoreKey } from "../../stores/mod.ts";
 import { checksOf } from "../chunk_checks.ts";
+import { type ByteSpan, spansOf } from "../stored_chunks.ts";
 import { bytesOf } from "./documents.ts";
-
-/** A range of the bytes of a chunk. */
-export interface ByteSpan {
-  readonly offset: number;
-  readonly length: number;
-}
 
 /** How the files of a chunk change. */
 interface FileChange {
@@ -217,16 +212,6 @@ function matchParts(
     sources.push(source);
   }
   return { sources, growth: now[to]!.length - old[from]!.length };
-}
-
-/** The bytes of a chunk that each part holds. */
-function spansOf(parts: readonly Part[], size: number): ByteSpan[] {
-  const rest = size - sumOf(parts);
-  let end = 0;
-  return parts.map(({ size: length = rest }) => {
-    end += length;
-    return { offset: end - length, length };
-  });
 }
 
 function sumOf(parts: readonly Part[]): number {

@@ -15,7 +15,8 @@ import {
   textOf,
   undone,
 } from "./documents.ts";
-import { type ByteSpan, InPlaceArray } from "./in_place_array.ts";
+import type { ByteSpan } from "../stored_chunks.ts";
+import { InPlaceArray } from "./in_place_array.ts";
 
 /** The number of chunks at once, if no option says it. Waiting for the disk takes most of the time. */
 const DEFAULT_CONCURRENCY = 16;
