@@ -129,18 +129,43 @@ const nestedIndex = (numbers: readonly number[]) =>
     numbers.forEach((n, i) => view.setBigUint64(8 * i, BigInt(n), true));
   });
 
-/** Each damage, and the findings: rule and key. */
-export const DAMAGES: Record<
-  string,
-  {
-    damage: (store: Store) => unknown;
-    found: [Rule, string][];
-    /** Whether it is only found by a deep verification, or by a listing. */
-    needs?: "deep" | "list";
-    /** Findings that a listing adds. */
-    listed?: [Rule, string][];
-  }
-> = {
+/** A damage, and the findings: rule and key. */
+interface Damage {
+  damage: (store: Store) => unknown;
+  found: [Rule, string][];
+  /** Whether it is only found by a deep verification, or by a listing. */
+  needs?: "deep" | "list";
+  /** Findings that a listing adds. */
+  listed?: [Rule, string][];
+}
+
+/** Values that are added, each of which a listing finds. */
+const ADDED: [name: string, key: StoreKey, rule: Rule][] = [
+  ["a chunk with the key of another encoding", "/raw/0.1", "chunk-misplaced"],
+  ["a chunk with another suffix", "/raw/c/1/1.tif", "chunk-misplaced"],
+  [
+    "a chunk with another suffix, beside the chunk",
+    "/raw/c/1/0.tif",
+    "unknown-file",
+  ],
+  ["a file beside an absent chunk", "/raw/c/0/1.raw.xml", "unknown-file"],
+  [
+    "a chunk with the key of another encoding outside of the grid",
+    "/raw/2.0",
+    "unknown-file",
+  ],
+  ["a chunk in a group", "/c/0", "values-unexplained"],
+  [
+    "an unfinished conversion",
+    "/raw/.zarr-parts-unfinished.json",
+    "conversion-unfinished",
+  ],
+  ["a chunk outside of the grid", "/raw/c/2/0.raw", "chunk-outside-grid"],
+  ["a part outside of the grid", "/parts/c/0/3.s.index", "chunk-outside-grid"],
+  ["a file in an array", "/raw/notes.txt", "unknown-file"],
+];
+
+export const DAMAGES: Record<string, Damage> = {
   "a bit of a header": {
     damage: flip("/parts/c/0/0.s.head", 0),
     found: [["chunk-checksum", "/parts/c/0/0.s"]],
@@ -250,31 +275,6 @@ export const DAMAGES: Record<
     found: [["metadata-invalid", "/raw/zarr.json"]],
     listed: [["values-unexplained", "/raw/c/1/0.raw"]],
   },
-  "a chunk with the key of another encoding": {
-    damage: add("/raw/0.1", new Uint8Array(8)),
-    found: [["chunk-misplaced", "/raw/0.1"]],
-    needs: "list",
-  },
-  "a chunk with another suffix": {
-    damage: add("/raw/c/1/1.tif", new Uint8Array(8)),
-    found: [["chunk-misplaced", "/raw/c/1/1.tif"]],
-    needs: "list",
-  },
-  "a chunk with another suffix, beside the chunk": {
-    damage: add("/raw/c/1/0.tif", new Uint8Array(8)),
-    found: [["unknown-file", "/raw/c/1/0.tif"]],
-    needs: "list",
-  },
-  "a file beside an absent chunk": {
-    damage: add("/raw/c/0/1.raw.xml", new Uint8Array(8)),
-    found: [["unknown-file", "/raw/c/0/1.raw.xml"]],
-    needs: "list",
-  },
-  "a chunk with the key of another encoding outside of the grid": {
-    damage: add("/raw/2.0", new Uint8Array(8)),
-    found: [["unknown-file", "/raw/2.0"]],
-    needs: "list",
-  },
   "chunks without a document": {
     damage: async (store: Store) => {
       await store.set!("/lost/c/0/1.tif", new Uint8Array(8));
@@ -283,33 +283,14 @@ export const DAMAGES: Record<
     found: [["values-unexplained", "/lost/c/0/0.tif"]],
     needs: "list",
   },
-  "a chunk in a group": {
-    damage: add("/c/0"),
-    found: [["values-unexplained", "/c/0"]],
-    needs: "list",
-  },
-  "an unfinished conversion": {
-    damage: add("/raw/.zarr-parts-unfinished.json"),
-    found: [["conversion-unfinished", "/raw/.zarr-parts-unfinished.json"]],
-    needs: "list",
-  },
-  "a chunk outside of the grid": {
-    damage: add("/raw/c/2/0.raw"),
-    found: [["chunk-outside-grid", "/raw/c/2/0.raw"]],
-    needs: "list",
-  },
-  "a part outside of the grid": {
-    damage: add("/parts/c/0/3.s.index"),
-    found: [["chunk-outside-grid", "/parts/c/0/3.s.index"]],
-    needs: "list",
-  },
-  "a file in an array": {
-    damage: add("/raw/notes.txt"),
-    found: [["unknown-file", "/raw/notes.txt"]],
-    needs: "list",
-  },
   "a part of an absent chunk": {
     damage: add("/raw/c/0/0.raw.a", new Uint8Array(2)),
     found: [["part-missing", "/raw/c/0/0.raw"]],
   },
+  ...Object.fromEntries(
+    ADDED.map(([name, key, rule]): [string, Damage] => [
+      name,
+      { damage: add(key), found: [[rule, key]], needs: "list" },
+    ]),
+  ),
 };
