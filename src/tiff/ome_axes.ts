@@ -9,7 +9,7 @@ import { describe, describeAll, sentence } from "../errors/mod.ts";
 import { unitSymbols } from "./ome_xml.ts";
 import { elementOf, listOf, parseXml, type XmlElement } from "./xml_element.ts";
 import type { PyramidChannel } from "./geo_attributes.ts";
-import type { TiffAxis, TiffPage } from "./tiff_page.ts";
+import { PageProblem, type TiffAxis, type TiffPage } from "./tiff_page.ts";
 
 /** The dimensions that pages are numbered along. */
 type PlaneAxis = "t" | "c" | "z";
@@ -50,26 +50,24 @@ function isHyperstack(description: string): boolean {
  * Reads one image of a file.
  *
  * @param series The number of the image, from 0; may be left out if there is one.
- * @param name The file, for messages.
  * @returns `undefined` if the file describes no image.
- * @throws {RangeError} If there is no such image, or its pages are not all in the file.
+ * @throws {PageProblem} If there is no such image, or its pages are not all in the file.
  */
 export async function readSeries(
   pages: readonly TiffPage[],
   series: number | undefined,
-  name: string,
 ): Promise<{ place: number; series: TiffSeries } | undefined> {
   const { description = "", axes = [], shape = [] } = pages[0] ?? {};
   const bands = shape[axes.indexOf("band")] ?? 1;
   if (isOme(description)) {
-    const images = await omeImages(description, name);
+    const images = await omeImages(description);
     const place = series ?? (images.length === 1 ? 0 : undefined);
     const image = images[place ?? -1];
     if (image !== undefined) {
-      return { place: place!, series: omeSeries(image, pages, name) };
+      return { place: place!, series: omeSeries(image, pages) };
     }
-    throw new RangeError(
-      `${name} has ${images.length} images, ${
+    throw new PageProblem(
+      `has ${images.length} images, ${
         describeAll(images.map(({ name = "" }) => name))
       }: ${
         place === undefined
@@ -79,12 +77,12 @@ export async function readSeries(
     );
   }
   if (isHyperstack(description) && (series ?? 0) === 0) {
-    const stack = imageJSeries(description, pages.length, bands, name);
+    const stack = imageJSeries(description, pages.length, bands);
     return { place: 0, series: stack };
   }
   if (series === undefined) return undefined;
-  throw new RangeError(
-    `${name} has no series ${series}: expected OME-XML or a hyperstack of ImageJ in the description of its first page${
+  throw new PageProblem(
+    `has no series ${series}: expected OME-XML or a hyperstack of ImageJ in the description of its first page${
       isHyperstack(description) ? ", where the only series is 0" : ""
     }`,
   );
@@ -100,20 +98,17 @@ interface OmeImage {
 
 async function omeImages(
   description: string,
-  name: string,
 ): Promise<OmeImage[]> {
   const document = await parseXml(
     description,
     ["Image", "Pixels", "Channel", "TiffData", "UUID"],
   );
-  if (document === undefined) throw omeError(name, "that cannot be read");
+  if (document === undefined) throw omeError("that cannot be read");
   const ome = elementOf(document.OME);
   const companion = elementOf(ome.BinaryOnly)["@MetadataFile"];
   if (companion !== undefined) {
-    throw new RangeError(
-      `${name} has its OME-XML in another file, ${
-        describe(companion)
-      }: choose a page by the option "page", or convert the image to one file, such as by bfconvert`,
+    throw new PageProblem(
+      sentence`has its OME-XML in another file, ${companion}: choose a page by the option "page", or convert the image to one file, such as by bfconvert`,
     );
   }
   const images = listOf(ome.Image).flatMap((image): OmeImage[] => {
@@ -126,23 +121,22 @@ async function omeImages(
     }];
   });
   if (images.length > 0) return images;
-  throw omeError(name, "without an image");
+  throw omeError("without an image");
 }
 
-/** The error about the OME-XML of a file. */
-function omeError(name: string, problem: string): RangeError {
-  return new RangeError(
-    `${name} has OME-XML ${problem}: choose a page by the option "page"`,
+/** The problem of the OME-XML of a file. */
+function omeError(problem: string): PageProblem {
+  return new PageProblem(
+    `has OME-XML ${problem}: choose a page by the option "page"`,
   );
 }
 
 function omeSeries(
   { name: imageName, pixels, uuid }: OmeImage,
   pages: readonly TiffPage[],
-  name: string,
 ): TiffSeries {
   const [width, height, z, c, t] = ["X", "Y", "Z", "C", "T"]
-    .map((axis) => sizeOf(pixels, axis, name)) as [
+    .map((axis) => sizeOf(pixels, axis)) as [
       number,
       number,
       number,
@@ -157,14 +151,12 @@ function omeSeries(
   const bands = lengthOf("band") ?? 1;
   if (c % bands !== 0) {
     throw omeError(
-      name,
       `of ${c} channels, where its pages have ${bands} bands`,
     );
   }
   const isSame = lengthOf("y") === height && lengthOf("x") === width;
   if (problem === undefined && !isSame) {
     throw omeError(
-      name,
       `of ${width} × ${height} pixels, where its page has ${lengthOf("x")} × ${
         lengthOf("y")
       }`,
@@ -174,17 +166,16 @@ function omeSeries(
   return {
     ...imageName !== undefined && { name: imageName },
     counts,
-    pages: planesOf(pixels, counts, bands, pages.length, uuid, name),
+    pages: planesOf(pixels, counts, bands, pages.length, uuid),
     scales: scalesOf(pixels),
     ...channelsOf(listOf(pixels.Channel), c),
   };
 }
 
-function sizeOf(pixels: XmlElement, axis: string, name: string): number {
+function sizeOf(pixels: XmlElement, axis: string): number {
   const size = Number(pixels[`@Size${axis}`]);
   if (Number.isSafeInteger(size) && size > 0) return size;
   throw omeError(
-    name,
     `with Size${axis} ${
       describe(pixels[`@Size${axis}`])
     }, expected a number from 1 on`,
@@ -204,7 +195,6 @@ function planesOf(
   bands: number,
   pageCount: number,
   uuid: string,
-  name: string,
 ): number[] {
   const blocks = listOf(pixels.TiffData);
   const other = blocks.map((data) => otherFile(data, uuid))
@@ -216,15 +206,14 @@ function planesOf(
   }: choose a page by the option "page", or convert the image to one file, such as by bfconvert`;
   const total = counts.t * counts.c * counts.z;
   if (total > pageCount) {
-    throw new RangeError(
-      `${name} has ${pageCount} pages, where its OME-XML counts ${total}${advice}`,
+    throw new PageProblem(
+      `has ${pageCount} pages, where its OME-XML counts ${total}${advice}`,
     );
   }
   const { "@DimensionOrder": order = "XYZCT" } = pixels;
   const axes = [...String(order).slice(2).toLowerCase()] as PlaneAxis[];
   if (axes.toSorted().join("") !== "ctz") {
     throw omeError(
-      name,
       sentence`with the DimensionOrder ${order}, expected one such as XYZCT`,
     );
   }
@@ -247,8 +236,8 @@ function planesOf(
   const missing = planes.indexOf(undefined);
   if (missing < 0) return planes as number[];
   const channel = Math.floor(missing / counts.z);
-  throw new RangeError(
-    `${name} has no page for the plane t ${Math.floor(channel / counts.c)}, c ${
+  throw new PageProblem(
+    `has no page for the plane t ${Math.floor(channel / counts.c)}, c ${
       channel % counts.c
     }, z ${missing % counts.z} of its OME-XML${advice}`,
   );
@@ -349,7 +338,6 @@ function imageJSeries(
   description: string,
   pageCount: number,
   bands: number,
-  name: string,
 ): TiffSeries {
   const valueOf = (key: string) =>
     new RegExp(`^${key}=(.*)$`, "m").exec(description)?.[1]?.trim();
@@ -358,8 +346,8 @@ function imageJSeries(
     return Number.isSafeInteger(count) && count > 0 ? count : 1;
   }) as [number, number, number];
   if (c * z * t > pageCount) {
-    throw new RangeError(
-      `${name} has ${pageCount} pages, where ImageJ counts ${c} channels, ${z} slices and ${t} frames of ${bands} bands: choose a page by the option "page"`,
+    throw new PageProblem(
+      `has ${pageCount} pages, where ImageJ counts ${c} channels, ${z} slices and ${t} frames of ${bands} bands: choose a page by the option "page"`,
     );
   }
   const spacing = Math.abs(Number(valueOf("spacing")));

@@ -10,7 +10,13 @@ import {
 } from "../stores/mod.ts";
 import { readPages } from "./describe_tiff.ts";
 import { hasSeries, readSeries, type TiffSeries } from "./ome_axes.ts";
-import { CONVERT, type TiffPage, type TiffPlace } from "./tiff_page.ts";
+import {
+  CONVERT,
+  PageDamage,
+  PageProblem,
+  type TiffPage,
+  type TiffPlace,
+} from "./tiff_page.ts";
 import { seriesShardOf, shardOf, type TiffShard } from "./tiff_shard.ts";
 
 /** The pages of a file that are adopted. */
@@ -78,10 +84,11 @@ export async function readTiff(
   { isPyramid = false, fillValue, ...selection }: TiffSelection,
   options: StoreOptions,
 ): Promise<TiffFileShards> {
-  const name = sentence`File ${key}`;
   const size = await backendOf(store).size(key, options);
   if (size === undefined) {
-    throw new Error(`There is no ${name} in ${describeStore(store)}`);
+    throw new Error(
+      `${sentence`There is no File ${key}`} in ${describeStore(store)}`,
+    );
   }
   const { pages, damage } = await readPages(
     (range) => backendOf(store).getRange(key, range, options),
@@ -94,14 +101,15 @@ export async function readTiff(
   let selected: readonly TiffPage[];
   try {
     series = isSeries
-      ? await readSeries(pages, selection.series, name)
+      ? await ofFile(key, () => readSeries(pages, selection.series))
       : undefined;
     selected = series === undefined
-      ? selectPages(pages, page, name)
+      ? await ofFile(key, () => selectPages(pages, page))
       : series.series.pages.map((place) => pages[place]!);
   } catch (error) {
     throw error instanceof RangeError ? damage ?? error : error;
   }
+  const file = sentence`File ${key}`;
   const damages: string[] = [];
   if (series === undefined && page === undefined) {
     const whole = selected.filter(({ isDamaged }) => !isDamaged);
@@ -109,7 +117,7 @@ export async function readTiff(
       const damaged = selected.filter(({ isDamaged }) => isDamaged);
       const numbers = damaged.map((page) => pages.indexOf(page)).join(", ");
       damages.push(
-        `${name} is adopted without its damaged pages ${numbers}: ${
+        `${file} is adopted without its damaged pages ${numbers}: ${
           damaged[0]!.problem
         }`,
       );
@@ -118,7 +126,7 @@ export async function readTiff(
     if (damage !== undefined) {
       const { message } = damage.cause as Error;
       damages.push(
-        `${name} is adopted without its pages after the first ${pages.length}: ${message}`,
+        `${file} is adopted without its pages after the first ${pages.length}: ${message}`,
       );
     }
   }
@@ -132,29 +140,31 @@ export async function readTiff(
   const notes: string[] = [];
   for (let number = isPyramid ? 0 : overview; number <= last; number++) {
     try {
-      const shown = selected.map((page) => {
-        const all = [page, ...ofPages(page)];
-        if (number < all.length) return all[number]!;
-        throw new RangeError(
-          `${name} has no overview ${number} of page ${
-            pages.indexOf(page)
-          }, since it has ${all.length - 1}`,
-        );
+      const shard = await ofFile(key, async () => {
+        const shown = selected.map((page) => {
+          const all = [page, ...ofPages(page)];
+          if (number < all.length) return all[number]!;
+          throw new PageProblem(
+            `has no overview ${number} of page ${
+              pages.indexOf(page)
+            }, since it has ${all.length - 1}`,
+          );
+        });
+        const shard = series === undefined
+          ? shardOf(shown)
+          : seriesShardOf(shown, series.series);
+        assertTiles(shard, size);
+        await assertJpeg(store, key, shard, options);
+        if (levels.length > 0) assertLike(levels[0]!.shard, shard, number);
+        return withFillValue(shard, fillValue);
       });
-      const shard = series === undefined
-        ? shardOf(shown, name, key)
-        : seriesShardOf(shown, series.series, name, key);
-      assertTiles(shard, name, key, size);
-      await assertJpeg(store, key, shard, options);
-      if (levels.length > 0) assertLike(levels[0]!.shard, shard, number, name);
-      levels.push({
-        shard: withFillValue(shard, fillValue, name),
-        contents: encodeSelection({
-          page,
-          series: series?.place,
-          overview: number,
-        }),
+      const place = series?.place;
+      const contents = encodeSelection({
+        page,
+        series: place,
+        overview: number,
       });
+      levels.push({ shard, contents });
     } catch (error) {
       // The page itself is worth having without its smallest versions.
       if (levels.length === 0 || !(error instanceof RangeError)) throw error;
@@ -174,6 +184,22 @@ export async function readTiff(
   };
 }
 
+/** Runs a task on a file, which the errors about problems then name. */
+async function ofFile<T>(
+  key: StoreKey,
+  task: () => T | Promise<T>,
+): Promise<T> {
+  try {
+    return await task();
+  } catch (cause) {
+    if (!(cause instanceof PageProblem)) throw cause;
+    const message = `${sentence`File ${key}`} ${cause.message}`;
+    throw cause instanceof PageDamage
+      ? new DamageError(message, { key })
+      : new RangeError(message);
+  }
+}
+
 /** A note about the levels of a pyramid that are left out. */
 export function leftOut(level: number, { message }: RangeError): string {
   return `The levels from ${level} on are left out: ${message}`;
@@ -184,22 +210,19 @@ function assertLike(
   page: TiffShard,
   overview: TiffShard,
   number: number,
-  name: string,
 ): void {
   const [expected, found] = [page, overview].map((shard) =>
     describe([...shard.dimensionNames, shard.dataType])
   );
   if (expected === found) return;
-  throw new RangeError(
-    `${name} has an overview ${number} with the dimensions and data type ${found}, where the page itself has ${expected}`,
+  throw new PageProblem(
+    `has an overview ${number} with the dimensions and data type ${found}, where the page itself has ${expected}`,
   );
 }
 
 /** Refuses a file that is cut short. */
 function assertTiles(
   { tiles, dimensionNames }: TiffShard,
-  name: string,
-  key: StoreKey,
   size: number,
 ): void {
   const end = tiles.reduce(
@@ -210,9 +233,8 @@ function assertTiles(
   const advice = dimensionNames[0] === "page"
     ? ', or choose a page that it has, by the option "page"'
     : "";
-  throw new DamageError(
-    `${name} is ${size} bytes long, where its tiles end at ${end}: it is truncated, so get it again${advice}`,
-    { key },
+  throw new PageDamage(
+    `is ${size} bytes long, where its tiles end at ${end}: it is truncated, so get it again${advice}`,
   );
 }
 
@@ -220,13 +242,12 @@ function assertTiles(
 function withFillValue(
   shard: TiffShard,
   fillValue: number | bigint | undefined,
-  name: string,
 ): TiffShard {
   if (fillValue === undefined) return shard;
   const isSparse = shard.tiles.includes(undefined);
   if (isSparse && !Object.is(fillValue, shard.fillValue)) {
-    throw new RangeError(
-      `${name} leaves out tiles whose elements are ${shard.fillValue}, which the fill value ${fillValue} would change: leave out the option "fillValue"`,
+    throw new PageProblem(
+      `leaves out tiles whose elements are ${shard.fillValue}, which the fill value ${fillValue} would change: leave out the option "fillValue"`,
     );
   }
   return { ...shard, fillValue };
@@ -273,22 +294,20 @@ export function decodeSelection(contents: number): PageSelection {
 /**
  * Selects a page of a file, or all that are pictures.
  *
- * @param name The file, for messages.
- * @throws {RangeError} If the file does not have them.
+ * @throws {PageProblem} If the file does not have them.
  */
 function selectPages(
   pages: readonly TiffPage[],
   page: number | undefined,
-  name: string,
 ): readonly TiffPage[] {
   const selected = page === undefined ? picturesOf(pages) : [pages[page]];
   if (selected.length > 0 && selected[0] !== undefined) {
     return selected as TiffPage[];
   }
-  throw new RangeError(
+  throw new PageProblem(
     page === undefined
-      ? `${name} has no page that is a picture of its own, among ${pages.length}: choose one by the option "page"`
-      : `${name} has no page ${page}, since it has ${pages.length}`,
+      ? `has no page that is a picture of its own, among ${pages.length}: choose one by the option "page"`
+      : `has no page ${page}, since it has ${pages.length}`,
   );
 }
 
@@ -351,8 +370,8 @@ const HEAD = 4096;
  * but in the header of the first tile and in the tables that all tiles share.
  *
  * @param key The key of the file.
- * @throws {RangeError} If the first tile is of another kind or another shape.
- * @throws {DamageError} If the tables are damaged.
+ * @throws {PageProblem} If the first tile is of another kind or another shape, or the tables
+ * are damaged.
  */
 async function assertJpeg(
   store: Store,
@@ -367,9 +386,8 @@ async function assertJpeg(
     if (typeof tables === "string") readJpegTables(decodeBase64(tables));
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    throw new DamageError(
-      `File ${describe(key)} has damaged tables (JPEGTables): ${error.message}`,
-      { key },
+    throw new PageDamage(
+      `has damaged tables (JPEGTables): ${error.message}`,
     );
   }
   const tile = tiles.find((tile) => tile !== undefined);
@@ -393,9 +411,7 @@ async function assertJpeg(
       ? undefined
       : sentence`Expected a width of ${width} and ${bands} samples, found ${header.shape}`);
   if (problem === undefined) return;
-  throw new RangeError(
-    `File ${
-      describe(key)
-    } cannot be part of an array: its tiles are JPEG that cannot be decoded: ${problem}; ${CONVERT}`,
+  throw new PageProblem(
+    `cannot be part of an array: its tiles are JPEG that cannot be decoded: ${problem}; ${CONVERT}`,
   );
 }

@@ -1,10 +1,10 @@
-import { DamageError, describe, sentence } from "../errors/mod.ts";
+import { describe, sentence } from "../errors/mod.ts";
 import { isSameJson, type NamedConfiguration } from "../metadata/mod.ts";
 import { isSameList } from "../runtime/mod.ts";
 import type { ShardIndex } from "../shards/mod.ts";
 import { dividedRows, greatestDivisor, MOST_TILES } from "./page_tiles.ts";
 import type { TiffSeries } from "./ome_axes.ts";
-import type { TiffPage } from "./tiff_page.ts";
+import { PageDamage, PageProblem, type TiffPage } from "./tiff_page.ts";
 
 /** The elements of a file as a shard: those of one page, or of pages of one kind along a first dimension. */
 export interface TiffShard {
@@ -20,25 +20,16 @@ export interface TiffShard {
 /**
  * Makes a shard of pages.
  *
- * @param name The file, for messages.
- * @param key The key of the file.
- * @throws {DamageError} If the tags of a page are damaged.
- * @throws {RangeError} If a page cannot be in an array, or the pages differ.
+ * @throws {PageProblem} If a page is damaged or cannot be in an array, or the pages differ.
  */
-export function shardOf(
-  pages: readonly TiffPage[],
-  name: string,
-  key: string,
-): TiffShard {
+export function shardOf(pages: readonly TiffPage[]): TiffShard {
   const shards = withSameRows(pages.map((page): TiffShard => {
     const { problem, isDamaged, axes, dataType, codecs } = page;
-    if (isDamaged) {
-      throw new DamageError(`${name} is damaged: ${problem}`, { key });
-    }
+    if (isDamaged) throw new PageDamage(`is damaged: ${problem}`);
     if (
       problem !== undefined || dataType === undefined || codecs === undefined
     ) {
-      throw new RangeError(`${name} cannot be part of an array: ${problem}`);
+      throw new PageProblem(`cannot be part of an array: ${problem}`);
     }
     return { ...page, dimensionNames: axes, dataType, codecs };
   }));
@@ -50,8 +41,8 @@ export function shardOf(
         ? undefined
         : sentence`different shapes, ${first!.shape} and ${other.shape}`);
     if (difference === undefined) continue;
-    throw new RangeError(
-      `${name} has ${shards.length} pictures, of which 0 and ${
+    throw new PageProblem(
+      `has ${shards.length} pictures, of which 0 and ${
         i + 1
       } have ${difference}: choose a page by the option "page"`,
     );
@@ -87,13 +78,9 @@ function withSameRows(shards: readonly TiffShard[]): readonly TiffShard[] {
 export function seriesShardOf(
   pages: readonly TiffPage[],
   { counts }: TiffSeries,
-  name: string,
-  key: string,
 ): TiffShard {
-  const flat = shardOf(pages, name, key);
-  const first = pages.length === 1
-    ? flat
-    : shardOf(pages.slice(0, 1), name, key);
+  const flat = shardOf(pages);
+  const first = pages.length === 1 ? flat : shardOf(pages.slice(0, 1));
   const { dimensionNames: names, shape, tileShape } = first;
   const bands = shape[names.indexOf("band")] ?? 1;
   const isPlanar = names[0] === "band";

@@ -2,6 +2,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import * as zarr from "zarrita";
 import { MemoryStore } from "../../mod.ts";
+import { PageProblem } from "../../src/tiff/tiff_page.ts";
 import { readSeries } from "../../src/tiff/ome_axes.ts";
 import {
   adoptTiffs,
@@ -115,7 +116,6 @@ Deno.test("readSeries finds the page of each plane, in every order and by every 
         const found = await readSeries(
           pagesOf(total, ome, bands),
           undefined,
-          "File",
         );
         const { counts: { t, c, z }, pages, name } = found!.series;
         assertEquals(name, "a & b");
@@ -131,7 +131,7 @@ Deno.test("readSeries numbers the planes of ImageJ by channels, slices and frame
   const counts = { T: 2, C: 3, Z: 4 };
   const description =
     "ImageJ=1.53\nimages=24\nchannels=3\nslices=4\nframes=2\nhyperstack=true\nunit=micron\nspacing=-0.5\nfinterval=3\n";
-  const found = await readSeries(pagesOf(24, description), 0, "File");
+  const found = await readSeries(pagesOf(24, description), 0);
   const inOrder = Array.from({ length: 24 }, (_, i) => i);
   assertEquals(found!.series.pages, slowPages("CZT", counts, inOrder));
   assertEquals(found!.series.scales, {
@@ -147,7 +147,7 @@ Deno.test("readSeries reads sizes, units, and the names and colors of channels",
     `${SIZES} PhysicalSizeX="0.25" PhysicalSizeY="250" PhysicalSizeYUnit="nm" PhysicalSizeZ="2" PhysicalSizeZUnit="\u03bcm" TimeIncrement="0.5" TimeIncrementUnit="min"`,
     '<Channel ID="Channel:0:0" Name="DAPI &lt;1&gt;" Color="65535"/><Channel Color="-16776961"/>',
   );
-  const { series } = (await readSeries(pagesOf(6, ome), undefined, "File"))!;
+  const { series } = (await readSeries(pagesOf(6, ome), undefined))!;
   assertEquals(series.scales, {
     x: { scale: 0.25, unit: "micrometer" },
     y: { scale: 250, unit: "nanometer" },
@@ -162,7 +162,7 @@ Deno.test("readSeries reads sizes, units, and the names and colors of channels",
   const odd = omeOf(
     `${SIZES} PhysicalSizeX="x" PhysicalSizeY="-1" PhysicalSizeZ="3" PhysicalSizeZUnit="pixel"`,
   );
-  const other = await readSeries(pagesOf(6, odd), undefined, "File");
+  const other = await readSeries(pagesOf(6, odd), undefined);
   assertEquals(other!.series.scales, { z: { scale: 3 } });
   assertEquals(other!.series.channels, undefined);
 });
@@ -207,7 +207,7 @@ Deno.test("readSeries gives each sample of a channel its name and color", async 
       content,
     );
     const pages = pagesOf(count / bands, ome, bands);
-    const { series } = (await readSeries(pages, undefined, "File"))!;
+    const { series } = (await readSeries(pages, undefined))!;
     assertEquals(series.channels, channels as typeof series.channels);
   }
 });
@@ -277,8 +277,8 @@ Deno.test("readSeries refuses what is no whole image of the file", async () => {
     const pages = pagesOf(count, text, bands);
     const number = Number.isNaN(series) ? undefined : series;
     await assertRejects(
-      () => readSeries(pages, number, "File"),
-      RangeError,
+      () => readSeries(pages, number),
+      PageProblem,
       message,
     );
   }
@@ -296,7 +296,6 @@ Deno.test("readSeries finds no series in other descriptions", async () => {
     const found = await readSeries(
       pagesOf(3, description),
       undefined,
-      "File",
     );
     assertEquals(found, undefined, description);
   }
