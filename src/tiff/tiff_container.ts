@@ -143,12 +143,12 @@ function containerOf(
       places.length,
     );
     const pages = places.map((page, i) => {
-      const tiles = page.map(tileOf);
-      return {
-        ...fields![i],
-        tileOffsets: tiles.map(({ offset }) => offset),
-        tileByteCounts: tiles.map(({ length }) => length),
-      };
+      const tileOffsets = new Float64Array(page.length);
+      const tileByteCounts = new Float64Array(page.length);
+      page.forEach((place, n) => {
+        ({ offset: tileOffsets[n], length: tileByteCounts[n] } = tileOf(place));
+      });
+      return { ...fields![i], tileOffsets, tileByteCounts };
     });
     return encodeDirectories(pages, start, format);
   };

@@ -221,8 +221,8 @@ export function encodeField(
   const step = written === "rational" ? size / 2 : size;
   const bytes = new Uint8Array(values.length * step);
   const view = new DataView(bytes.buffer);
-  for (let i = 0; i < values.length; i++) {
-    const [at, value] = [i * step, values[i]!];
+  for (let i = 0, at = 0; i < values.length; i++, at += step) {
+    const value = values[i]!;
     if (written === "short") view.setUint16(at, value, isLittleEndian);
     else if (written === "double") view.setFloat64(at, value, isLittleEndian);
     else if (step === 8) view.setBigUint64(at, BigInt(value), isLittleEndian);
