@@ -26,6 +26,7 @@ import {
 import {
   bandsFirst,
   decodeSelection,
+  isTiff,
   readTiff,
   stacked,
   type TiffShard,
@@ -166,7 +167,9 @@ export async function* verifyAdoptedFile(
     chunks,
     coordinates,
     // A zip may start with any bytes.
-    await isTiff(store, key, options) ? readTiffAgain : readZipAgain,
+    await isTiff((range) => backendOf(store).getRange(key, range, options))
+      ? readTiffAgain
+      : readZipAgain,
     options,
   );
   if (reason !== undefined) {
@@ -181,19 +184,6 @@ export async function* verifyAdoptedFile(
     );
     for await (const { message } of problems) yield { kind: "entry", message };
   }
-}
-
-/** The length of the number at the start of each TIFF. */
-const START_SIZE = 4;
-
-async function isTiff(
-  store: Store,
-  key: StoreKey,
-  options: StoreOptions,
-): Promise<boolean> {
-  const range = { offset: 0, length: START_SIZE };
-  const start = await backendOf(store).getRange(key, range, options);
-  return /^(?:II[*+]\0|MM\0[*+])$/.test(String.fromCharCode(...start ?? []));
 }
 
 /**

@@ -48,5 +48,5 @@ export {
   withBandsFirst,
   withRows,
 } from "./tiff_shard.ts";
-export { tiffShardProblem } from "./verify_tiff_shard.ts";
+export { isTiff, tiffShardProblem } from "./verify_tiff_shard.ts";
 export { valueAttributes } from "./value_attributes.ts";

@@ -23,8 +23,11 @@ interface StoredShard {
   readonly read: ReadShardRange;
 }
 
-/** The length of the number at the start of each TIFF. */
-const START_SIZE = 4;
+/** Whether a file starts as each TIFF does. */
+export async function isTiff(read: ReadShardRange): Promise<boolean> {
+  const start = await read({ offset: 0, length: 4 });
+  return /^(?:II[*+]\0|MM\0[*+])$/.test(String.fromCharCode(...start ?? []));
+}
 
 /**
  * Compares the directories of a shard that `tiffContainer` wrote with those that it would
@@ -38,10 +41,7 @@ export async function tiffShardProblem(
   shard: StoredShard,
 ): Promise<string | undefined> {
   const { index, coordinates, size, isExpected, read } = shard;
-  const start = await read({ offset: 0, length: START_SIZE });
-  const isTiff = /^(?:II[*+]\0|MM\0[*+])$/
-    .test(String.fromCharCode(...start ?? []));
-  if (!isTiff && !isExpected) return undefined;
+  if (!isExpected && !await isTiff(read)) return undefined;
   // The place of the bands is in no metadata.
   const arrays = ([undefined, "last", "first"] as const).flatMap((bands) =>
     tryTiffArray(metadata, { bands }) ?? []
