@@ -28,11 +28,17 @@ type ParseConfiguration = (
 
 /** The encodings of this package, and those that programs have registered, by name. */
 const ENCODINGS = /* @__PURE__ */ new Map<string, ParseConfiguration>([
-  ["default", parserOf("default", "separator", DefaultChunkKeyEncoding)],
-  ["v2", parserOf("v2", "separator", V2ChunkKeyEncoding)],
+  [
+    "default",
+    /* @__PURE__ */ parserOf("default", "separator", DefaultChunkKeyEncoding),
+  ],
+  ["v2", /* @__PURE__ */ parserOf("v2", "separator", V2ChunkKeyEncoding)],
   ["suffix", parseSuffix],
   ["template", parseTemplate],
-  ["fanout", parserOf("fanout", "max_children", FanoutChunkKeyEncoding)],
+  [
+    "fanout",
+    /* @__PURE__ */ parserOf("fanout", "max_children", FanoutChunkKeyEncoding),
+  ],
 ]);
 
 /** The greatest depth of nested encodings, counting the innermost base. */

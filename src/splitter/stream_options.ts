@@ -1,12 +1,13 @@
 import { CHECKSUM_SIZE } from "../checksum/mod.ts";
 import {
   checkOptions,
+  describe,
   describeAll,
   FUNCTION,
   oneOf,
+  type OptionRule,
   type OptionRules,
   PartSizeError,
-  sentence,
   SIGNAL,
   TEXT,
 } from "../errors/mod.ts";
@@ -162,16 +163,14 @@ export interface PartReport {
   readonly crc32c?: number;
 }
 
+function nameOf(...names: string[]): OptionRule {
+  return { ...oneOf(...names), outOfRange: "all" };
+}
+
 /** The rules of the options of `splitStream` and `concatStream`. */
 const OPTIONS: OptionRules<ConcatOptions> = {
-  crc32c: {
-    .../* @__PURE__ */ oneOf("none", "compute", "verify"),
-    outOfRange: "all",
-  },
-  engine: {
-    .../* @__PURE__ */ oneOf("auto", "native", "wasm"),
-    outOfRange: "all",
-  },
+  crc32c: /* @__PURE__ */ nameOf("none", "compute", "verify"),
+  engine: /* @__PURE__ */ nameOf("auto", "native", "wasm"),
   chunkSize: {
     expected: "a whole number of bytes from 0 to 2^53−1",
     isValid: (value) => Number.isSafeInteger(value) && value as number >= 0,
@@ -307,7 +306,7 @@ export function assertChunkSize(
   isWhole = true,
 ): void {
   if (actual <= most && (actual >= least || !isWhole)) return;
-  const chunk = key === "" ? "Chunk" : sentence`Chunk ${key}`;
+  const chunk = key === "" ? "Chunk" : `Chunk ${describe(key)}`;
   const found = isWhole ? actual : `at least ${actual}`;
   throw new PartSizeError(`${chunk} is ${found} bytes long, where ${reason}`, {
     key,

@@ -62,13 +62,15 @@ export interface ThreadPoolOptions {
   readonly timeout?: number | undefined;
 }
 
+/** A rule for whole numbers; other numbers are out of range. */
+function numbersFrom(least: number, most: number): OptionRule {
+  return { ...wholeFrom(least, most), outOfRange: "numbers" };
+}
+
 const RULES: OptionRules<ThreadPoolOptions> = {
-  threads: { .../* @__PURE__ */ wholeFrom(0, 1024), outOfRange: "numbers" },
+  threads: /* @__PURE__ */ numbersFrom(0, 1024),
   createWorker: FUNCTION,
-  timeout: {
-    .../* @__PURE__ */ wholeFrom(1, 2 ** 31 - 1),
-    outOfRange: "numbers",
-  },
+  timeout: /* @__PURE__ */ numbersFrom(1, 2 ** 31 - 1),
 };
 
 /** How many milliseconds the threads of a pool are kept without work. */

@@ -43,6 +43,7 @@ import {
   type ArrayElements,
   bytesOf,
   type Chunk,
+  codecsOf,
   elementsOf,
   hasOwnMethod,
   rootOf,
@@ -266,7 +267,7 @@ async function readElements(
     copyFromChunk(piece.block, { bytes: bytesOf(data), strides: stride }, size);
   };
   // An extension that has replaced `getChunk` reads all chunks.
-  const own = hasOwnMethod(array) ? await elements.codecs() : undefined;
+  const own = hasOwnMethod(array) ? await codecsOf(elements) : undefined;
   const { toStart, toUse } = LEAST_BYTES;
   const isThreaded = own?.isCheap === false &&
     total * chunkBytes >= (typeof threads === "object" ? toUse : toStart);

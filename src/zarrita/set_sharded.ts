@@ -54,6 +54,7 @@ import { checkedArray, type ReadArray } from "./with_zarr_parts.ts";
 import {
   type ArrayElements,
   bytesOf,
+  codecsOf,
   elementsOf,
   parsedArray,
   rootOf,
@@ -347,7 +348,7 @@ async function writeElements(
   const elements = await elementsOf(array, arrays, zarr.BoolArray);
   const isSimple = elements !== undefined && array.shape.length > 0 &&
     hasMemory(value, elements.size);
-  const codecs = isSimple ? await elements.codecs() : undefined;
+  const codecs = isSimple ? await codecsOf(elements) : undefined;
   if (!elements || !codecs) {
     const size = (coreDataType(array.dtype)?.bits ?? 64) / 8;
     return await forEachStored(chunks, runs, size, async (stored, failing) => {

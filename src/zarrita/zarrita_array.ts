@@ -7,7 +7,6 @@ import {
   isMembers,
   type NamedConfiguration,
 } from "../metadata/mod.ts";
-import { loadOnce } from "../runtime/mod.ts";
 import { describeStore, type Store, type StoreKey } from "../stores/mod.ts";
 import {
   type ChunkFormat,
@@ -110,10 +109,9 @@ export interface ArrayElements {
   readonly chunkBytes: number;
   /** The element of absent chunks. */
   readonly fill: Uint8Array;
+  readonly array: ParsedArray;
   /** How chunks are encoded. */
   readonly format: ChunkFormat;
-  /** Loads the codecs, once; `undefined` if this package does not have all of them. */
-  readonly codecs: () => Promise<ElementCodecs | undefined>;
   /**
    * The strides that zarrita gives selected elements: in the order in which chunks are stored.
    *
@@ -164,22 +162,37 @@ async function describeElements(
   const { configuration } = codecs.find(({ name }) => name === "transpose") ??
     {};
   const order = configuration?.order;
-  const format = { dataType, elementSize: fill.length, shape, codecs };
   return {
     Elements,
     size: fill.length,
     chunkBytes: shape.reduce((product, n) => product * n, fill.length),
     fill,
-    format,
-    codecs: loadOnce(() => loadCodecs(parsed, format)),
+    array: parsed,
+    format: { dataType, elementSize: fill.length, shape, codecs },
     stridesOf: (shape, axes) =>
       stridesInOrder(shape, Array.isArray(order) ? among(order, axes) : order),
   };
 }
 
+const knownCodecs = new WeakMap<
+  ArrayElements,
+  Promise<ElementCodecs | undefined>
+>();
+
+/**
+ * The codecs of elements; `undefined` if this package does not have all of them. They are no
+ * member of the elements, so that bundles without `getSharded` and `setSharded` do not hold them.
+ */
+export function codecsOf(
+  elements: ArrayElements,
+): Promise<ElementCodecs | undefined> {
+  const codecs = knownCodecs.get(elements) ?? loadCodecs(elements);
+  knownCodecs.set(elements, codecs);
+  return codecs;
+}
+
 async function loadCodecs(
-  { metadata }: ParsedArray,
-  { codecs, shape }: ChunkFormat,
+  { array: { metadata }, format: { codecs, shape } }: ArrayElements,
 ): Promise<ElementCodecs | undefined> {
   const form = elementForm(metadata.data_type);
   if (form?.count !== 1) return undefined;
