@@ -127,15 +127,11 @@ export function parseArrayMetadata(
   checkAttributes(members.attributes);
   checkDimensionNames(members.dimension_names, shape.length);
   const metadata = checkElements(complete(members), shape.length);
-  return {
-    metadata: metadata as unknown as ArrayMetadata,
-    chunkShape,
-    gridShape,
-  };
+  return { metadata, chunkShape, gridShape };
 }
 
 /** Checks the data type, the fill value and the codecs, and returns the metadata with the fill value to use. */
-function checkElements(document: Members, rank: number): Members {
+function checkElements(document: Members, rank: number): ArrayMetadata {
   const what = "array metadata";
   assertMember(document, "data_type", what);
   const { name } = below(
@@ -145,9 +141,9 @@ function checkElements(document: Members, rank: number): Members {
   const fill_value = checkFillValue(document.fill_value, name);
   assertMember(document, "codecs", what);
   checkCodecs(document.codecs, rank);
-  return fill_value === document.fill_value
-    ? document
-    : { ...document, fill_value };
+  const isSame = fill_value === document.fill_value;
+  const checked: unknown = isSame ? document : { ...document, fill_value };
+  return checked as ArrayMetadata;
 }
 
 /**
@@ -231,17 +227,9 @@ function checkDimensionNames(names: unknown, rank: number): void {
 }
 
 const MEMBERS: readonly string[] = [
-  "zarr_format",
-  "node_type",
-  "shape",
-  "data_type",
-  "chunk_grid",
-  "chunk_key_encoding",
-  "fill_value",
-  "codecs",
-  "storage_transformers",
-  "attributes",
-  "dimension_names",
+  ...["zarr_format", "node_type", "shape", "data_type", "chunk_grid"],
+  ...["chunk_key_encoding", "fill_value", "codecs", "storage_transformers"],
+  ...["attributes", "dimension_names"],
 ];
 
 function parseChunkShape(chunkGrid: unknown, rank: number): readonly number[] {

@@ -39,18 +39,16 @@ export function completeCodecs(
   const named = codecs.map((codec: string | NamedConfiguration) => {
     const long = typeof codec === "string" ? { name: codec } : codec;
     if (typeof long?.name !== "string" || long.name === "") {
+      const found = describe(codec);
       throw new TypeError(
-        `Expected a codec in ${option}, a name or an object with a name, found ${
-          describe(codec)
-        }`,
+        `Expected a codec in ${option}, a name or an object with a name, found ${found}`,
       );
     }
     const { configuration = {} } = long;
     if (isMembers(configuration)) return long;
+    const found = describe(configuration);
     throw new TypeError(
-      `Expected the configuration of the codec ${
-        describe(long.name)
-      } to be an object, found ${describe(configuration)}`,
+      `Expected the configuration of the codec "${long.name}" to be an object, found ${found}`,
     );
   });
   const kinds = named.map(({ name }) => codecKind(name));

@@ -69,21 +69,9 @@ function integers(least: (bits: number) => bigint): Kind {
 const NAME = /^(bool|u?int|float|complex|string)(\d*)$/;
 
 const NAMES: readonly string[] = [
-  "bool",
-  "int8",
-  "int16",
-  "int32",
-  "int64",
-  "uint8",
-  "uint16",
-  "uint32",
-  "uint64",
-  "float16",
-  "float32",
-  "float64",
-  "complex64",
-  "complex128",
-  "string",
+  ...["bool", "int8", "int16", "int32", "int64"],
+  ...["uint8", "uint16", "uint32", "uint64"],
+  ...["float16", "float32", "float64", "complex64", "complex128", "string"],
 ];
 
 /**
@@ -125,10 +113,11 @@ export function fillValueJson(
   const { kind, bits } = split(name);
   const json = kind.convert(value, bits);
   if (json !== undefined) return json;
+  const expected = `${describe(name)}, ${kind.expected(bits)}`;
   throw new RangeError(
-    `Expected a ${member} of the data type ${describe(name)}, ${
-      kind.expected(bits)
-    }, found ${describe(value)}`,
+    `Expected a ${member} of the data type ${expected}, found ${
+      describe(value)
+    }`,
   );
 }
 
@@ -187,10 +176,9 @@ function split(name: string): { kind: Kind; bits: number } {
 
 function floatJson(value: unknown, bits: number): unknown {
   if (typeof value === "number") return isFinite(value) ? value : String(value);
-  const isSpecial = value === "NaN" || value === "Infinity" ||
-    value === "-Infinity" ||
-    typeof value === "string" &&
-      new RegExp(`^0x[0-9a-f]{${bits / 4}}$`, "i").test(value);
+  const special = `^(?:NaN|-?Infinity|0[xX][0-9a-fA-F]{${bits / 4}})$`;
+  const isSpecial = typeof value === "string" &&
+    new RegExp(special).test(value);
   return isSpecial ? value : undefined;
 }
 
@@ -202,16 +190,16 @@ function floatJson(value: unknown, bits: number): unknown {
 function unknownMessage(name: string, fillValue: string): string {
   const suggestion = suggestedName(name);
   if (suggestion === undefined) {
-    return `Unknown data type ${describe(name)}; known are ${
-      describeAll(NAMES)
-    }, and any other as an object { name, configuration } with ${fillValue}`;
+    const known = describeAll(NAMES);
+    return `Unknown data type ${
+      describe(name)
+    }; known are ${known}, and any other as an object { name, configuration } with ${fillValue}`;
   }
   const byteOrder = name.startsWith(">")
     ? ', with the byte order in the codec { name: "bytes", configuration: { endian: "big" } }'
     : "";
-  return `Unknown data type ${describe(name)}; expected ${
-    describe(suggestion)
-  }, its name in Zarr v3${byteOrder}`;
+  const expected = `expected "${suggestion}", its name in Zarr v3`;
+  return `Unknown data type ${describe(name)}; ${expected}${byteOrder}`;
 }
 
 /** Returns the Zarr name for a spelling of NumPy, C or JavaScript. */

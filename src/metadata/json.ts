@@ -1,4 +1,9 @@
-import { describe, JsonNumber, MetadataError } from "../errors/mod.ts";
+import {
+  describe,
+  JsonNumber,
+  MetadataError,
+  sentence,
+} from "../errors/mod.ts";
 
 /** A JSON object. */
 export type Members = Readonly<Record<string, unknown>>;
@@ -240,12 +245,12 @@ const DEEPEST = 500;
 function assertReadable(bytes: Uint8Array): void {
   if (bytes.length > LONGEST_DOCUMENT) {
     throw new MetadataError(
-      `The metadata document is ${bytes.length} bytes long, where at most ${LONGEST_DOCUMENT} are read`,
+      sentence`The metadata document is ${bytes.length} bytes long, where at most ${LONGEST_DOCUMENT} are read`,
     );
   }
   if (bytes.length <= DEEPEST || !isDeep(bytes)) return;
   throw new MetadataError(
-    `The metadata document nests lists and objects more than ${DEEPEST} deep`,
+    sentence`The metadata document nests lists and objects more than ${DEEPEST} deep`,
   );
 }
 
@@ -295,9 +300,7 @@ function encode(
     if (Object.is(value, -0)) return raw("-0.0");
     if (typeof value !== "number" || isFinite(value)) return value;
     throw new MetadataError(
-      `Member ${describe(name)} is ${
-        describe(value)
-      }, which JSON cannot hold; Zarr writes such fill values as strings, such as "NaN" or "-Infinity"`,
+      sentence`Member ${name} is ${value}, which JSON cannot hold; Zarr writes such fill values as strings, such as "NaN" or "-Infinity"`,
     );
   };
   try {

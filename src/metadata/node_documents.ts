@@ -73,8 +73,8 @@ export function assertNodeDocument(document: unknown): void {
   });
   if (type === "array") return;
   checkAttributes(members.attributes);
-  const { consolidated_metadata: nodes = null } = members;
   const path = "/consolidated_metadata";
+  const nodes = members.consolidated_metadata ?? null;
   if (nodes === null) return;
   if (!isMembers(nodes)) {
     refuse("consolidated_metadata to be an object", nodes, path);
@@ -85,10 +85,7 @@ export function assertNodeDocument(document: unknown): void {
 }
 
 const MEMBERS_OF_GROUP: readonly string[] = [
-  "zarr_format",
-  "node_type",
-  "attributes",
-  "consolidated_metadata",
+  ...["zarr_format", "node_type", "attributes", "consolidated_metadata"],
 ];
 
 /** Returns a document without the nodes that it consolidates. */

@@ -3,6 +3,7 @@ import {
   describeAll,
   MetadataError,
   pointer,
+  sentence,
 } from "../errors/mod.ts";
 import { isMembers, type Members } from "./json.ts";
 
@@ -31,10 +32,9 @@ export function checkMembers<R extends string, O extends string = never>(
   const known: readonly string[] = [...required, ...optional];
   for (const name of Object.keys(value)) {
     if (known.includes(name)) continue;
+    const names = describeAll(known);
     throw new MetadataError(
-      `Unknown member ${describe(name)} in ${what}; known are ${
-        describeAll(known)
-      }`,
+      `Unknown member ${describe(name)} in ${what}; known are ${names}`,
       pointer("", name),
     );
   }
@@ -82,10 +82,9 @@ export function checkNode<const T extends string>(
     const isAllowed = known[type]?.includes(name) !== false ||
       isMembers(value) && value.must_understand === false;
     if (isAllowed) continue;
+    const member = `${describe(name)} in ${type} metadata`;
     throw new MetadataError(
-      `Unknown member ${
-        describe(name)
-      } in ${type} metadata, without must_understand: false`,
+      `Unknown member ${member}, without must_understand: false`,
       pointer("", name),
     );
   }
@@ -128,7 +127,7 @@ export function checkLengths(
   }
   if (value.length > MOST_DIMENSIONS) {
     throw new MetadataError(
-      `Expected at most ${MOST_DIMENSIONS} dimensions, found ${value.length}`,
+      sentence`Expected at most ${MOST_DIMENSIONS} dimensions, found ${value.length}`,
       `/${name}`,
     );
   }
@@ -181,11 +180,8 @@ interface Extension {
  */
 export function parseExtension(metadata: unknown, what: string): Extension {
   if (typeof metadata === "string") {
-    return {
-      name: checkName(metadata),
-      configuration: {},
-      mustUnderstand: true,
-    };
+    const name = checkName(metadata);
+    return { name, configuration: {}, mustUnderstand: true };
   }
   if (!isMembers(metadata)) {
     refuse(`a ${what}, a name or an object with a name`, metadata);
@@ -212,5 +208,8 @@ export function parseExtension(metadata: unknown, what: string): Extension {
 function checkName(name: unknown, path = ""): string {
   if (typeof name !== "string") refuse("a name", name, path);
   if (name !== "") return name;
-  throw new MetadataError("Expected a name, found an empty string", path);
+  throw new MetadataError(
+    sentence`Expected a name, found an empty string`,
+    path,
+  );
 }

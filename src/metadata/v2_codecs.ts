@@ -4,6 +4,7 @@ import {
   describeAll,
   MetadataError,
   pointer,
+  sentence,
 } from "../errors/mod.ts";
 import { isMembers, type Members, numberOf } from "./json.ts";
 import {
@@ -23,14 +24,6 @@ interface V2Codec {
   readonly json: Members;
   readonly id: string;
   readonly path: string;
-}
-
-/** The form of the elements of a chunk after some codecs. */
-interface Encoded {
-  /** The data type of the elements; `undefined` once they are bytes. */
-  readonly type: V2DataType | undefined;
-  /** The size of an element of the memory that the next codec gets. */
-  readonly size: number;
 }
 
 /**
@@ -93,42 +86,41 @@ export function convertV2Codecs(
     const reversed = Array.from({ length: rank }, (_, i) => rank - 1 - i);
     arrayToArray.push(named("transpose", { order: reversed }));
   }
-  let state: Encoded = { type: dataType, size: dataType.size ?? 1 };
+  /** The data type of the elements that the next codec gets; `undefined` once they are bytes. */
+  let type: V2DataType | undefined = dataType;
   for (const codec of codecs) {
     const { id } = codec;
     below(codec.path, () => {
       if (Object.hasOwn(OBJECT_CODECS, id)) {
         if (OBJECT_CODECS[id] !== dataType.json || toBytes !== undefined) {
           throw new MetadataError(
-            `The codec ${describe(id)} is for the dtype "|O", and comes first`,
+            sentence`The codec ${id} is for the dtype "|O", and comes first`,
             "/id",
           );
         }
         readMembers(codec, {});
         toBytes = named(id);
       } else if (Object.hasOwn(ARRAY_FILTERS, id)) {
-        if (state.type === undefined || dataType.size === undefined) {
+        if (type === undefined || dataType.size === undefined) {
           throw new MetadataError(
-            `The codec ${
-              describe(id)
-            } follows one that encodes elements as bytes, an order that Zarr v3 does not have: expected filters of elements first`,
+            sentence`The codec ${id} follows one that encodes elements as bytes, an order that Zarr v3 does not have: expected filters of elements first`,
             "/id",
           );
         }
-        const filter = ARRAY_FILTERS[id]!(codec, state.type);
+        const filter = ARRAY_FILTERS[id]!(codec, type);
         arrayToArray.push(...filter.codecs);
-        state = { type: filter.type, size: filter.type.size! };
+        type = filter.type;
         return;
       } else if (Object.hasOwn(ARRAY_TO_BYTES, id)) {
-        toBytes = arrayToBytes(codec, state.type, order);
+        toBytes = arrayToBytes(codec, type, order);
       } else if (Object.hasOwn(BYTE_CODECS, id)) {
-        toBytes ??= bytesCodec(state.type, codec);
-        bytesToBytes.push(BYTE_CODECS[id]!(codec, state));
+        toBytes ??= bytesCodec(type, codec);
+        bytesToBytes.push(BYTE_CODECS[id]!(codec, type?.size ?? 1));
       } else throw unknownCodec(id);
-      state = { type: undefined, size: 1 };
+      type = undefined;
     });
   }
-  toBytes ??= bytesCodec(state.type, undefined);
+  toBytes ??= bytesCodec(type, undefined);
   return [...arrayToArray, toBytes, ...bytesToBytes];
 }
 
@@ -149,13 +141,13 @@ function bytesCodec(
   next: V2Codec | undefined,
 ): NamedConfiguration {
   if (type === undefined || type.size === undefined) {
-    throw new MetadataError(
-      next === undefined
-        ? 'Expected the filter "vlen-utf8" or "vlen-bytes" for the dtype "|O", found none'
-        : `The codec ${
-          describe(next.id)
-        } is for bytes; expected "vlen-utf8" or "vlen-bytes" before it`,
-    );
+    throw next === undefined
+      ? new MetadataError(
+        sentence`Expected the filter "vlen-utf8" or "vlen-bytes" for the dtype "|O", found none`,
+      )
+      : new MetadataError(
+        sentence`The codec ${next.id} is for bytes; expected "vlen-utf8" or "vlen-bytes" before it`,
+      );
   }
   return named("bytes", type.endian && { endian: type.endian });
 }
@@ -163,9 +155,7 @@ function bytesCodec(
 function unknownCodec(id: string): MetadataError {
   if (UNMAPPED_OBJECTS.includes(id) || id === "base64") {
     return new MetadataError(
-      `Zarr v3 has no codec for ${
-        describe(id)
-      } of Zarr v2: store the array again with another one`,
+      sentence`Zarr v3 has no codec for ${id} of Zarr v2: store the array again with another one`,
       "/id",
     );
   }
@@ -194,10 +184,10 @@ function readMembers<T extends Members>(
 ): T {
   for (const name of Object.keys(json)) {
     if (name === "id" || Object.hasOwn(rules, name)) continue;
+    const known = describeAll(["id", ...Object.keys(rules)]);
+    const member = `${describe(name)} of the codec ${describe(id)}`;
     throw new MetadataError(
-      `Unknown member ${describe(name)} of the codec ${
-        describe(id)
-      }; known are ${describeAll(["id", ...Object.keys(rules)])}`,
+      `Unknown member ${member}; known are ${known}`,
       pointer("", name),
     );
   }
@@ -291,9 +281,7 @@ const ARRAY_FILTERS: Readonly<
     // numcodecs decodes unsigned integers, too, which other programs write.
     if (!/^.[fu]/.test(type.numpy)) {
       throw new MetadataError(
-        `The filter "bitround" is for floats, found the data type ${
-          describe(type.numpy)
-        }`,
+        sentence`The filter "bitround" is for floats, found the data type ${type.numpy}`,
       );
     }
     return { codecs: [numcodecs(codec, { keepbits: whole(0, 52) })], type };
@@ -301,9 +289,7 @@ const ARRAY_FILTERS: Readonly<
   packbits(codec, type) {
     if (type.numpy !== "|b1") {
       throw new MetadataError(
-        `The filter "packbits" is for the data type "|b1", found ${
-          describe(type.numpy)
-        }`,
+        sentence`The filter "packbits" is for the data type "|b1", found ${type.numpy}`,
       );
     }
     return { codecs: [numcodecs(codec, {})], type: parseNumpyType("|u1") };
@@ -362,11 +348,8 @@ function assertSameElements(
   const isTime = /^[<>][mM]8/.test(type.numpy) &&
     dtype.numpy === `${type.numpy[0]}i8`;
   if (isTime) return;
-  refuse(
-    `the data type of the elements, ${
-      describe(type.numpy)
-    }, since Zarr v3 cannot reinterpret their bytes as another data type`,
-    dtype.numpy,
+  throw new MetadataError(
+    sentence`Expected the data type of the elements, ${type.numpy}, since Zarr v3 cannot reinterpret their bytes as another data type, found ${dtype.numpy}`,
     path,
   );
 }
@@ -376,11 +359,11 @@ const SHUFFLES = ["noshuffle", "shuffle", "bitshuffle"] as const;
 
 const CNAMES = ["blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"];
 
-/** The codecs of numcodecs that change bytes, with the defaults of numcodecs. */
+/** The codecs of numcodecs that change bytes, with the defaults of numcodecs, by the size of an element of the memory that they get. */
 const BYTE_CODECS: Readonly<
-  Record<string, (codec: V2Codec, encoded: Encoded) => NamedConfiguration>
+  Record<string, (codec: V2Codec, size: number) => NamedConfiguration>
 > = {
-  blosc(codec, { size }) {
+  blosc(codec, size) {
     const { cname, clevel, shuffle, blocksize } = readMembers(codec, {
       cname: (value = "lz4") =>
         checkOneOf(
@@ -503,16 +486,19 @@ function arrayToBytes(
   order: "C" | "F",
 ): NamedConfiguration {
   if (type === undefined || !ARRAY_TO_BYTES[id]!.test(type.numpy)) {
-    throw new MetadataError(
-      `The codec ${describe(id)} is for little-endian numbers, found ${
-        type === undefined ? "bytes" : `the data type ${describe(type.numpy)}`
-      }`,
-      "/id",
-    );
+    throw type === undefined
+      ? new MetadataError(
+        sentence`The codec ${id} is for little-endian numbers, found bytes`,
+        "/id",
+      )
+      : new MetadataError(
+        sentence`The codec ${id} is for little-endian numbers, found the data type ${type.numpy}`,
+        "/id",
+      );
   }
   if (order === "F") {
     throw new MetadataError(
-      `The codec ${describe(id)} with the order "F" has no equal in Zarr v3`,
+      sentence`The codec ${id} with the order "F" has no equal in Zarr v3`,
       "/id",
     );
   }

@@ -1,4 +1,4 @@
-import { atPath, below, describe, MetadataError } from "../errors/mod.ts";
+import { atPath, below, MetadataError, sentence } from "../errors/mod.ts";
 import { decodeBase64 } from "../runtime/mod.ts";
 import { bitsOf, coreDataType, fillValueJson } from "./data_type.ts";
 import { numberOf } from "./json.ts";
@@ -44,9 +44,7 @@ export function parseV2DataType(
   const simple = simpleType(dtype);
   if (simple !== undefined) return simple;
   throw new MetadataError(
-    `Unknown dtype ${
-      describe(dtype)
-    }; expected one of Zarr v2, such as "|b1", "<i4", ">f8", "<c16", "<M8[ns]", "|S10", "<U10", "|V8" or "|O"`,
+    sentence`Unknown dtype ${dtype}; expected one of Zarr v2, such as "|b1", "<i4", ">f8", "<c16", "<M8[ns]", "|S10", "<U10", "|V8" or "|O"`,
   );
 }
 
@@ -294,7 +292,7 @@ const LONGEST_DEFAULT = 1024 * 1024;
 function zeros(size: number): string {
   if (size > LONGEST_DEFAULT) {
     throw new MetadataError(
-      `Elements of ${size} bytes are too long, expected at most ${LONGEST_DEFAULT}`,
+      sentence`Elements of ${size} bytes are too long, expected at most ${LONGEST_DEFAULT}`,
     );
   }
   return btoa("\0".repeat(size));
@@ -304,15 +302,13 @@ function zeros(size: number): string {
 function objects(dtype: string, codec: string | undefined): V2DataType {
   const name = codec === undefined ? undefined : OBJECT_CODECS[codec];
   if (name === undefined) {
-    throw new MetadataError(
-      codec === undefined
-        ? `Expected a filter "vlen-utf8" or "vlen-bytes" for the dtype ${
-          describe(dtype)
-        }, found none`
-        : `Zarr v3 has no data type for Python objects that are stored by ${
-          describe(codec)
-        }; expected "vlen-utf8" or "vlen-bytes": store the array again with one of these`,
-    );
+    throw codec === undefined
+      ? new MetadataError(
+        sentence`Expected a filter "vlen-utf8" or "vlen-bytes" for the dtype ${dtype}, found none`,
+      )
+      : new MetadataError(
+        sentence`Zarr v3 has no data type for Python objects that are stored by ${codec}; expected "vlen-utf8" or "vlen-bytes": store the array again with one of these`,
+      );
   }
   return {
     json: name,
@@ -341,7 +337,7 @@ function structured(fields: readonly unknown[], depth = 0): V2DataType {
   if (fields.length === 0) refuse("at least one field", fields);
   if (depth > DEEPEST_FIELDS) {
     throw new MetadataError(
-      `Fields are nested more than ${DEEPEST_FIELDS} deep`,
+      sentence`Fields are nested more than ${DEEPEST_FIELDS} deep`,
     );
   }
   const types = new Map<string, V2DataType>();
@@ -350,7 +346,7 @@ function structured(fields: readonly unknown[], depth = 0): V2DataType {
       const { name, type } = parseField(field, i, depth);
       if (types.has(name)) {
         throw new MetadataError(
-          `Expected different names of fields, found ${describe(name)} twice`,
+          sentence`Expected different names of fields, found ${name} twice`,
           "/0",
         );
       }
@@ -390,9 +386,7 @@ function parseField(
   if (typeof name !== "string") refuse("a name", name, "/0");
   if (shape !== undefined) {
     throw new MetadataError(
-      `Zarr v3 has no data type for fields that are arrays, found the shape ${
-        describe(shape)
-      }; expected a field for each element`,
+      sentence`Zarr v3 has no data type for fields that are arrays, found the shape ${shape}; expected a field for each element`,
       "/2",
     );
   }
@@ -405,9 +399,7 @@ function parseField(
   );
   if (type.endian === "big") {
     throw new MetadataError(
-      `Zarr v3 has no byte order for single fields, found ${
-        describe(dtype)
-      }; expected little-endian fields: store the array again`,
+      sentence`Zarr v3 has no byte order for single fields, found ${dtype}; expected little-endian fields: store the array again`,
       "/1",
     );
   }

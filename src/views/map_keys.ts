@@ -2,8 +2,8 @@ import { arrayRoot } from "../arrays/mod.ts";
 import {
   BOOLEAN,
   checkOptions,
-  describe,
   type OptionRules,
+  sentence,
   TEXT,
 } from "../errors/mod.ts";
 import {
@@ -142,13 +142,12 @@ export function mapKeys<S extends Store>(
   const view = viewBackend(below, {
     placeOf(key, _, isChange) {
       const target = targets.get(key);
-      const isHidden = target === undefined && !showTargets && sources.has(key);
-      if (!isHidden) return { backend: below, key: target ?? key };
+      const source = sources.get(key);
+      const isShown = target !== undefined || showTargets || !source;
+      if (isShown) return { backend: below, key: target ?? key };
       if (!isChange) return undefined;
       throw new RangeError(
-        `Key ${describe(key)} is not shown, since ${
-          describe(sources.get(key))
-        } is mapped to it: change that key instead`,
+        sentence`Key ${key} is not shown, since ${source} is mapped to it: change that key instead`,
       );
     },
     list: (prefix, options) =>
@@ -218,19 +217,16 @@ function parseTable(table: KeyTable, path: string): ParsedTable {
   for (const [from, to] of pairsOf(table)) {
     const source = resolveKey(folder, from);
     const target = resolveKey(folder, to);
-    if (targets.has(source)) {
+    const earlier = targets.get(source);
+    if (earlier !== undefined) {
       throw new RangeError(
-        `Key ${describe(source)} is mapped twice, to ${
-          describe(targets.get(source))
-        } and to ${describe(target)}`,
+        sentence`Key ${source} is mapped twice, to ${earlier} and to ${target}`,
       );
     }
     const other = sources.get(target);
     if (other !== undefined) {
       throw new RangeError(
-        `Keys ${describe(other)} and ${describe(source)} are both mapped to ${
-          describe(target)
-        }, expected a target for each`,
+        sentence`Keys ${other} and ${source} are both mapped to ${target}, expected a target for each`,
       );
     }
     targets.set(source, target);
@@ -242,9 +238,7 @@ function parseTable(table: KeyTable, path: string): ParsedTable {
 function pairsOf(table: KeyTable): Iterable<readonly [unknown, unknown]> {
   if (typeof table !== "object" || table === null) {
     throw new TypeError(
-      `Expected a map of keys to keys, an object or a Map, found ${
-        describe(table)
-      }`,
+      sentence`Expected a map of keys to keys, an object or a Map, found ${table}`,
     );
   }
   return typeof table.entries === "function"
@@ -256,7 +250,7 @@ function pairsOf(table: KeyTable): Iterable<readonly [unknown, unknown]> {
 function resolveKey(folder: string, key: unknown): StoreKey {
   if (typeof key !== "string") {
     throw new TypeError(
-      `Expected a map of keys to keys, strings, found the key ${describe(key)}`,
+      sentence`Expected a map of keys to keys, strings, found the key ${key}`,
     );
   }
   if (key.startsWith("/")) {
@@ -267,10 +261,9 @@ function resolveKey(folder: string, key: unknown): StoreKey {
   let rest = key;
   while (rest.startsWith("../")) {
     if (base === "") {
+      const start = folder || "/";
       throw new RangeError(
-        `Key ${describe(key)} leads out of the store from ${
-          describe(folder || "/")
-        }`,
+        sentence`Key ${key} leads out of the store from ${start}`,
       );
     }
     base = base.slice(0, base.lastIndexOf("/"));

@@ -1,9 +1,9 @@
 import { hasDocument, readDocument } from "../arrays/mod.ts";
 import {
   DamageError,
-  describe,
   inDocument,
   MetadataError,
+  sentence,
 } from "../errors/mod.ts";
 import {
   changeNodes,
@@ -190,9 +190,7 @@ export class StoreView {
   ): Promise<Place> {
     if (await this.#isHidden(key, options)) {
       throw new RangeError(
-        `Key ${
-          describe(key)
-        } is that of Zarr v2 metadata beside a zarr.json, which is not shown`,
+        sentence`Key ${key} is that of Zarr v2 metadata beside a zarr.json, which is not shown`,
       );
     }
     const place = await this.placeOf(key, options);

@@ -1,5 +1,5 @@
 import { chunksOf, type ParsedArray, readDocument } from "../arrays/mod.ts";
-import { describe, inDocument } from "../errors/mod.ts";
+import { inDocument, sentence } from "../errors/mod.ts";
 import { parseZarrJson } from "../metadata/mod.ts";
 import { copyBytes, isSameBytes } from "../runtime/mod.ts";
 import {
@@ -283,12 +283,9 @@ export function outsideGrid(
   plainKey: string,
   { root, gridShape }: PlainArray,
 ): RangeError {
+  const key = `${root}/${plainKey}`;
   return new RangeError(
-    `Key ${
-      describe(`${root}/${plainKey}`)
-    } is outside the chunk grid of its array, whose shape is ${
-      describe(gridShape)
-    }`,
+    sentence`Key ${key} is outside the chunk grid of its array, whose shape is ${gridShape}`,
   );
 }
 

@@ -2,9 +2,9 @@ import { hasDocument, readDocument } from "../arrays/mod.ts";
 import {
   BOOLEAN,
   checkOptions,
-  describe,
   inDocument,
   MetadataError,
+  sentence,
 } from "../errors/mod.ts";
 import {
   checkV2Attributes,
@@ -137,12 +137,8 @@ async function shownDocument(
 ): Promise<Uint8Array | undefined> {
   if (isV2Document(key)) return undefined;
   if (own !== undefined) return own;
-  const composed = await composeV2Document(
-    store,
-    rootOf(key),
-    options,
-    settings,
-  );
+  const root = rootOf(key);
+  const composed = await composeV2Document(store, root, options, settings);
   // Readers of JSON cannot read NaN, which attributes may hold.
   return composed && showZarrJson(composed.bytes, (document) => document);
 }
@@ -293,45 +289,33 @@ async function* list(
   const isOwn = prefix !== `${ownFolder}/` &&
     `${ownFolder}${DOCUMENT}`.startsWith(prefix);
   // No document of Zarr v2 may begin with this prefix, so the listing below does not find the node.
-  if (isOwn && await isV2Node(store, ownFolder, options)) {
+  if (isOwn && await v2DocumentOf(store, ownFolder, options)) {
     yield `${ownFolder as StoreKey}${DOCUMENT}`;
   }
   for await (const key of below.list!(prefix, options)) {
     if (!isV2Document(key)) yield key;
     else if (/\.z(?:array|group)$/.test(key)) {
       const folder = rootOf(key);
-      const others = [DOCUMENT];
-      if (key.endsWith("/.zgroup")) others.push("/.zarray"); // A node with both is an array.
       const document: StoreKey = `${folder as StoreKey}${DOCUMENT}`;
       const isShown = document.startsWith(prefix) &&
-        !await hasAny(store, folder, others, options);
+        await v2DocumentOf(store, folder, options) === key;
       if (isShown) yield document;
     }
   }
 }
 
-/** Whether a folder has one of several documents. */
-async function hasAny(
+/** The document that makes a folder a node of Zarr v2; `undefined` for other folders, and those with a `zarr.json`. */
+async function v2DocumentOf(
   store: Store,
   folder: string,
-  names: readonly string[],
   options: StoreOptions | undefined,
-): Promise<boolean> {
-  for (const name of names) {
+): Promise<StoreKey | undefined> {
+  // A node with both is an array.
+  for (const name of [DOCUMENT, "/.zarray", "/.zgroup"]) {
     const key = `${folder}${name}` as StoreKey;
-    if (await hasDocument(store, key, options)) return true;
+    if (!await hasDocument(store, key, options)) continue;
+    return name === DOCUMENT ? undefined : key;
   }
-  return false;
-}
-
-/** Whether a folder is that of a node which has only documents of Zarr v2. */
-async function isV2Node(
-  store: Store,
-  folder: string,
-  options: StoreOptions | undefined,
-): Promise<boolean> {
-  return !await hasAny(store, folder, [DOCUMENT], options) &&
-    await hasAny(store, folder, ["/.zarray", "/.zgroup"], options);
 }
 
 /** Refuses to change the documents of a node of Zarr v2. */
@@ -341,11 +325,9 @@ async function assertChangeable(
   options: StoreOptions | undefined,
 ): Promise<void> {
   const isOfV2 = isV2Document(key) ||
-    isDocument(key) && await isV2Node(store, rootOf(key), options);
+    isDocument(key) && await v2DocumentOf(store, rootOf(key), options);
   if (!isOfV2) return;
   throw new RangeError(
-    `Cannot change ${
-      describe(key)
-    }, a document of a Zarr v2 node, through a view that shows the node as Zarr v3; migrate gives nodes a zarr.json`,
+    sentence`Cannot change ${key}, a document of a Zarr v2 node, through a view that shows the node as Zarr v3; migrate gives nodes a zarr.json`,
   );
 }

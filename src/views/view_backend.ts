@@ -1,5 +1,5 @@
 import { documentIn } from "../arrays/mod.ts";
-import { assertSizeLimit, describe, MetadataError } from "../errors/mod.ts";
+import { assertSizeLimit, MetadataError, sentence } from "../errors/mod.ts";
 import {
   type Backend,
   type ChangeOptions,
@@ -18,9 +18,6 @@ export interface Place {
   readonly key: StoreKey;
 }
 
-/** The place of a value; `undefined` for a key that has no value in the view. */
-type FoundPlace = Place | undefined | Promise<Place | undefined>;
-
 /** Where a view finds its values. */
 interface ViewPlaces {
   /**
@@ -33,7 +30,7 @@ interface ViewPlaces {
     key: StoreKey,
     options: StoreOptions | undefined,
     isChange: boolean,
-  ): FoundPlace;
+  ): Place | undefined | Promise<Place | undefined>;
   list(
     prefix: StoreKey,
     options: StoreOptions | undefined,
@@ -122,9 +119,7 @@ async function findPlaces(
     if (place === undefined) continue;
     if (backend !== undefined && backend !== place.backend) {
       throw new RangeError(
-        `Expected keys of one array or of none, to read or change their values together, found ${
-          describe(shown)
-        }`,
+        sentence`Expected keys of one array or of none, to read or change their values together, found ${shown}`,
       );
     }
     backend = place.backend;
