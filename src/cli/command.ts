@@ -21,6 +21,12 @@ export interface Command {
   run(args: Arguments, io: Io): Promise<Result>;
 }
 
+/** Options of several commands, and what their values say. */
+export interface OptionGroup {
+  readonly options: Command["options"];
+  read(args: Arguments): unknown;
+}
+
 /** The result of a command: the output that is printed at its end, and the exit status. */
 export interface Result {
   /** What `--json` prints. */

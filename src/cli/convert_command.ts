@@ -14,32 +14,22 @@ import { drawLayout, drawOthers, nameOf } from "./draw_array.ts";
 import { bytesText, countText, unitsText } from "./format.ts";
 import { neededCodecs } from "./needed_codecs.ts";
 import {
-  LAYOUT_OPTIONS,
-  layoutOf,
-  MEMORY_OPTION,
-  RECODE_OPTIONS,
-  recodingOf,
+  LAYOUT,
+  RECODING,
+  SPEED_OPTIONS,
   withUsage,
 } from "./layout_arguments.ts";
 import { findArchive, openSource, openTarget } from "./open_source.ts";
 import { assertPath, pathOf } from "./open_store.ts";
 import type { Outputs } from "./outputs.ts";
-import {
-  chosenNodes,
-  NODE_OPTIONS,
-  SHARE_OPTION,
-  shareOf,
-  SOURCE_OPTIONS,
-  THREADS_OPTION,
-} from "./shared_options.ts";
+import { NODES, SHARE, SOURCE } from "./shared_options.ts";
 
 /** The options that exclude `--in-place`. */
 const NOT_IN_PLACE: readonly string[] = [
   ...Object.keys({
     ...CONTAINER_OPTIONS,
-    ...RECODE_OPTIONS,
-    ...MEMORY_OPTION,
-    ...THREADS_OPTION,
+    ...RECODING.options,
+    ...SPEED_OPTIONS,
   }).map((flags) => /\w+/.exec(flags)![0]),
   ...["resume", "overwrite", "share", "follow-links"],
 ];
@@ -53,14 +43,14 @@ export const CONVERT: Command = {
     "Copies an array or a group, and changes the chunk keys, parts, codecs, chunks or shards of its arrays. The layout stays the same where no option changes it. SOURCE is the path or the URL of a folder or a zip archive, and TARGET a path or the URL of a bucket. Most uses need --suffix, --parts, --plain, --container or --codecs.",
   options: {},
   groups: {
-    "Layout:": LAYOUT_OPTIONS,
+    "Layout:": LAYOUT.options,
     "Containers:": CONTAINER_OPTIONS,
-    "Codecs, chunks and shards:": RECODE_OPTIONS,
+    "Codecs, chunks and shards:": RECODING.options,
     "Nodes:": {
-      ...NODE_OPTIONS,
+      ...NODES.options,
       "--keep-going":
         "leave out invalid nodes of a group, which makes the exit status 1, and copy arrays that cannot get the layout as they are",
-      ...SOURCE_OPTIONS,
+      ...SOURCE.options,
     },
     "Safety:": {
       "--dry-run": "print what would be done, and write nothing",
@@ -70,7 +60,7 @@ export const CONVERT: Command = {
       "--in-place":
         "change the files of PATH, without a copy; run the same command again to finish a conversion that was stopped",
     },
-    "Speed:": { ...THREADS_OPTION, ...MEMORY_OPTION, ...SHARE_OPTION },
+    "Speed:": { ...SPEED_OPTIONS, ...SHARE.options },
   },
   exclusive: [
     ["template", "encoding"],
@@ -91,20 +81,22 @@ export const CONVERT: Command = {
     const [from, to] = args.operands as [string, string];
     const target = await openTarget(to, io);
     const source = await openSource(from, args, io);
-    const recoding = recodingOf(args);
-    const share = shareOf(args);
+    const recoding = RECODING.read(args);
+    const share = SHARE.read(args);
     const options = {
-      ...layoutOf(args),
+      ...LAYOUT.read(args),
       ...recoding,
       ...await containerOf(args, recoding.recode, () => locateSource(from, io)),
-      ...share && { share },
+      ...share,
       resume: args.has("resume"),
       overwrite: args.has("overwrite"),
     };
     return await run(
       (common) => convert(source, target, { ...options, ...common }),
       { store: target },
-      `: run the same command ${share ? "again" : "with --resume"} to continue`,
+      `: run the same command ${
+        share.share ? "again" : "with --resume"
+      } to continue`,
       args,
       io,
     );
@@ -116,7 +108,7 @@ async function convertFolder(args: Arguments, io: Io): Promise<Result> {
   const [path] = args.operands as [string];
   const location = await locate(path);
   await openTarget(path, io, true);
-  const layout = layoutOf(args);
+  const layout = LAYOUT.read(args);
   return await run(
     (common) => convertInPlace(location, { ...layout, ...common }),
     location,
@@ -148,7 +140,7 @@ async function run(
   let hasBegun = args.has("in-place");
   try {
     const converted = await conversion({
-      ...chosenNodes(args),
+      ...NODES.read(args),
       keepGoing: args.has("keep-going"),
       dryRun: args.has("dry-run"),
       signal: io.signal,

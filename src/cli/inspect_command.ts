@@ -12,7 +12,7 @@ import {
 import { bytesText, countText, shapeText } from "./format.ts";
 import { openSource } from "./open_source.ts";
 import type { Outputs } from "./outputs.ts";
-import { chosenNodes, NODE_OPTIONS, SOURCE_OPTIONS } from "./shared_options.ts";
+import { NODES, SOURCE } from "./shared_options.ts";
 
 /** `zarr-parts inspect PATH|URL` */
 export const INSPECT: Command = {
@@ -23,8 +23,8 @@ export const INSPECT: Command = {
   options: {
     "--chunk <I,J>": "the chunk to show, with a map of its inner chunks",
     "--sizes": "sum up the lengths of all chunks",
-    ...NODE_OPTIONS,
-    ...SOURCE_OPTIONS,
+    ...NODES.options,
+    ...SOURCE.options,
   },
   examples: [
     "zarr-parts inspect data.zarr",
@@ -46,7 +46,7 @@ export const INSPECT: Command = {
     const store = await openSource(place, args, io);
     const inspection = await inspect(store, "", {
       ...chunk && { chunk },
-      ...chosenNodes(args),
+      ...NODES.read(args),
       sizes: args.has("sizes"),
       signal: io.signal,
     });

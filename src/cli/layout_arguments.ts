@@ -10,61 +10,88 @@ import type { NamedConfiguration } from "../metadata/mod.ts";
 import {
   type Arguments,
   type Command,
+  type OptionGroup,
   UsageError,
   usageError,
   valueOf,
 } from "./command.ts";
 import { quoted } from "./format.ts";
-import { CODECS, threadsOf } from "./shared_options.ts";
+import { CODECS, THREADS } from "./shared_options.ts";
 
 /** The options of the keys and parts of chunks. */
-export const LAYOUT_OPTIONS: Command["options"] = {
-  "--suffix <TEXT>":
-    "end all chunk keys with this text, such as .tiff; '' for none",
-  "--parts <LIST>":
-    "divide each chunk into parts: the suffixes of their keys, with sizes in bytes, such as .header:64,,.index; the sizes of .index and .crc32c follow from the codecs; '-' for no parts",
-  "--encoding <NAME>":
-    "the chunk key encoding: default, v2 or fanout, with a separator such as in default:.",
-  "--template <FORMAT>": "the format of chunk keys, such as tile_{0:03}_{1:03}",
-  "--plain":
-    "default chunk keys and chunks without parts, which all Zarr programs read that have the codecs; --codecs zstd beside it leaves codecs that all have",
-};
+export const LAYOUT = {
+  options: {
+    "--suffix <TEXT>":
+      "end all chunk keys with this text, such as .tiff; '' for none",
+    "--parts <LIST>":
+      "divide each chunk into parts: the suffixes of their keys, with sizes in bytes, such as .header:64,,.index; the sizes of .index and .crc32c follow from the codecs; '-' for no parts",
+    "--encoding <NAME>":
+      "the chunk key encoding: default, v2 or fanout, with a separator such as in default:.",
+    "--template <FORMAT>":
+      "the format of chunk keys, such as tile_{0:03}_{1:03}",
+    "--plain":
+      "default chunk keys and chunks without parts, which all Zarr programs read that have the codecs; --codecs zstd beside it leaves codecs that all have",
+  },
+  read(args): LayoutOptions {
+    const suffix = args.text("suffix");
+    // Such a suffix runs into the last coordinate, as in `c/0/0shard`.
+    if (suffix !== undefined && /^[a-z\d]/i.test(suffix)) {
+      const found = quoted(suffix);
+      throw new UsageError(
+        `Expected --suffix to start with a dot, such as --suffix .${suffix}, found ${found}`,
+      );
+    }
+    const parts = args.text("parts");
+    const keyEncoding = encodingOf(args);
+    return {
+      ...keyEncoding && { keyEncoding },
+      ...suffix !== undefined && { suffix },
+      ...parts !== undefined &&
+        { parts: parts === "-" ? [] : parts.split(",") },
+      ...args.has("plain") && { plain: true },
+    };
+  },
+} satisfies OptionGroup;
 
-/** The options of the codecs, chunks and shards of arrays that are encoded anew. */
-export const RECODE_OPTIONS: Command["options"] = {
-  "--codecs <LIST>":
-    "encode chunks by these codecs, such as zstd:5, blosc:lz4, gzip,crc32c or none, or by metadata as JSON",
-  "--chunks <SHAPE>":
-    "divide the array into chunks of this shape, such as 1,256,256",
-  "--shards <SHAPE>":
-    "gather chunks in shards of this shape, such as 1,2048,2048, or none",
-};
-
-/** The option that limits the memory of a recoding. */
-export const MEMORY_OPTION: Command["options"] = {
+/** The options of the speed of a recoding, which {@linkcode RECODING} reads, too. */
+export const SPEED_OPTIONS: Command["options"] = {
+  ...THREADS.options,
   "--memory <SIZE>":
     "the approximate limit of the memory for decoded and encoded chunks, such as 1GiB; 256MiB by default",
 };
 
-/** Parses the options of keys and parts. */
-export function layoutOf(args: Arguments): LayoutOptions {
-  const suffix = args.text("suffix");
-  // Such a suffix runs into the last coordinate, as in `c/0/0shard`.
-  if (suffix !== undefined && /^[a-z\d]/i.test(suffix)) {
-    const found = quoted(suffix);
-    throw new UsageError(
-      `Expected --suffix to start with a dot, such as --suffix .${suffix}, found ${found}`,
-    );
-  }
-  const parts = args.text("parts");
-  const keyEncoding = encodingOf(args);
-  return {
-    ...keyEncoding && { keyEncoding },
-    ...suffix !== undefined && { suffix },
-    ...parts !== undefined && { parts: parts === "-" ? [] : parts.split(",") },
-    ...args.has("plain") && { plain: true },
-  };
-}
+/** The options of arrays that are encoded anew. */
+export const RECODING = {
+  options: {
+    "--codecs <LIST>":
+      "encode chunks by these codecs, such as zstd:5, blosc:lz4, gzip,crc32c or none, or by metadata as JSON",
+    "--chunks <SHAPE>":
+      "divide the array into chunks of this shape, such as 1,256,256",
+    "--shards <SHAPE>":
+      "gather chunks in shards of this shape, such as 1,2048,2048, or none",
+  },
+  read(args): Pick<ConvertOptions, "threads" | "memory" | "codecs"> & {
+    recode?: Recoding;
+  } {
+    const codecs = args.text("codecs");
+    const chunks = shapeOf(args, "chunks");
+    const shards = args.text("shards") === "none"
+      ? null
+      : shapeOf(args, "shards");
+    const recode: Recoding = {
+      ...codecs !== undefined && { codecs },
+      ...chunks !== undefined && { chunks },
+      ...shards !== undefined && { shards },
+    };
+    const memory = memoryOf(args);
+    return {
+      ...Object.keys(recode).length > 0 && { recode },
+      ...THREADS.read(args),
+      ...memory !== undefined && { memory },
+      codecs: CODECS,
+    };
+  },
+} satisfies OptionGroup;
 
 /** Converts an error about a layout to a {@linkcode UsageError}, and returns other errors as they are. */
 export function withUsage(error: unknown): unknown {
@@ -98,31 +125,6 @@ function encodingOf(args: Arguments): NamedConfiguration | undefined {
     const option = named === undefined ? "template" : "encoding";
     throw new UsageError(`Cannot use --${option}: ${error.problem}`);
   }
-}
-
-/** Parses the recoding, and the threads and the memory for it. */
-export function recodingOf(
-  args: Arguments,
-): Pick<ConvertOptions, "threads" | "memory" | "codecs"> & {
-  recode?: Recoding;
-} {
-  const codecs = args.text("codecs");
-  const chunks = shapeOf(args, "chunks");
-  const shards = args.text("shards") === "none"
-    ? null
-    : shapeOf(args, "shards");
-  const recode: Recoding = {
-    ...codecs !== undefined && { codecs },
-    ...chunks !== undefined && { chunks },
-    ...shards !== undefined && { shards },
-  };
-  const [threads, memory] = [threadsOf(args), memoryOf(args)];
-  return {
-    ...Object.keys(recode).length > 0 && { recode },
-    ...threads !== undefined && { threads },
-    ...memory !== undefined && { memory },
-    codecs: CODECS,
-  };
 }
 
 function shapeOf(

@@ -17,7 +17,7 @@ import { neededCodecs } from "./needed_codecs.ts";
 import { openSource } from "./open_source.ts";
 import { pathOf } from "./open_store.ts";
 import type { Outputs } from "./outputs.ts";
-import { chosenNodes, NODE_OPTIONS, SOURCE_OPTIONS } from "./shared_options.ts";
+import { NODES, SOURCE } from "./shared_options.ts";
 
 /** Above this number of references, the command names a format that is faster to open. */
 const MANY = 1_000_000;
@@ -34,8 +34,8 @@ export const REFERENCES: Command = {
       "what comes before keys in URLs; by default, the URL of SOURCE",
     "--inline-limit <N>":
       "the greatest length in bytes of a chunk that is written into the references where it lies in several objects; 4096 by default",
-    ...NODE_OPTIONS,
-    ...SOURCE_OPTIONS,
+    ...NODES.options,
+    ...SOURCE.options,
   },
   examples: [
     "zarr-parts references data.zarr -o refs.json",
@@ -59,7 +59,7 @@ export const REFERENCES: Command = {
     const stream = references(store, {
       urlPrefix,
       ...inlineLimit !== undefined && { inlineLimit },
-      ...chosenNodes(args),
+      ...NODES.read(args),
       signal: io.signal,
       onProgress(references) {
         count = references;

@@ -4,13 +4,7 @@ import { withFlags } from "./error_output.ts";
 import { bytesText, countText, unitsText } from "./format.ts";
 import { openTarget } from "./open_source.ts";
 import type { Outputs } from "./outputs.ts";
-import {
-  CODECS,
-  FAIL_ON_OPTION,
-  failsOn,
-  THREADS_OPTION,
-  threadsOf,
-} from "./shared_options.ts";
+import { CODECS, FAIL_ON, THREADS } from "./shared_options.ts";
 
 /** `zarr-parts repair PATH` */
 export const REPAIR: Command = {
@@ -21,17 +15,17 @@ export const REPAIR: Command = {
   options: {
     "--deep": "decode all chunks and inner chunks",
     "--dry-run": "print what would be done, and write nothing",
-    ...FAIL_ON_OPTION,
-    ...THREADS_OPTION,
+    ...FAIL_ON.options,
+    ...THREADS.options,
   },
   examples: [
     "zarr-parts repair data.zarr --dry-run",
     "zarr-parts repair data.zarr --fail-on warning",
   ],
   async run(args, io) {
-    const fails = failsOn(args);
+    const fails = FAIL_ON.read(args);
     const [place] = args.operands as [string];
-    const threads = threadsOf(args);
+    const threads = THREADS.read(args);
     const isDry = args.has("dry-run");
     const isText = !args.has("json");
     const would = (done: string, repair: string) =>
@@ -42,7 +36,7 @@ export const REPAIR: Command = {
       deep: args.has("deep"),
       codecs: CODECS,
       dryRun: isDry,
-      threads,
+      ...threads,
       signal: io.signal,
       onProgress: io.progress,
       onRepaired({ rule, message }) {

@@ -13,7 +13,7 @@ import { findArchive, openSource } from "./open_source.ts";
 import { pathOf as localPath, stateOf } from "./open_store.ts";
 import type { Outputs } from "./outputs.ts";
 import { createPages } from "./page/index_pages.ts";
-import { SOURCE_OPTIONS } from "./shared_options.ts";
+import { SOURCE } from "./shared_options.ts";
 
 const DEFAULT_PORT = 8000;
 /** How long answers that are under way may take after Ctrl-C, in milliseconds. */
@@ -33,7 +33,7 @@ export const SERVE: Command = {
     "--host <NAME>":
       "the address to listen at, 127.0.0.1 by default; 0.0.0.0 lets other machines connect",
     "--mount <PATH>": "the path at which the store is served, / by default",
-    ...SOURCE_OPTIONS,
+    ...SOURCE.options,
     "--stored": "serve all values as they are stored",
     "--inner-chunks":
       "serve sharded arrays as arrays of their inner chunks, for programs that do not read shards",

@@ -5,16 +5,12 @@ import { openSource } from "./open_source.ts";
 import { withFlags } from "./error_output.ts";
 import type { Outputs } from "./outputs.ts";
 import {
-  chosenNodes,
   CODECS,
-  FAIL_ON_OPTION,
-  failsOn,
-  NODE_OPTIONS,
-  SHARE_OPTION,
-  shareOf,
-  SOURCE_OPTIONS,
-  THREADS_OPTION,
-  threadsOf,
+  FAIL_ON,
+  NODES,
+  SHARE,
+  SOURCE,
+  THREADS,
 } from "./shared_options.ts";
 
 /** `zarr-parts verify PATH|URL` */
@@ -25,12 +21,12 @@ export const VERIFY: Command = {
     "Checks the documents, parts, checksums and shard indexes of an array or a group, also in a zip archive, and prints a line for each finding. The exit status is 1 if there are errors.",
   options: {
     "--deep": "decode all chunks and inner chunks",
-    ...NODE_OPTIONS,
-    ...SOURCE_OPTIONS,
+    ...NODES.options,
+    ...SOURCE.options,
     "--keep-going": "continue after values that the store fails to read",
-    ...FAIL_ON_OPTION,
-    ...SHARE_OPTION,
-    ...THREADS_OPTION,
+    ...FAIL_ON.options,
+    ...SHARE.options,
+    ...THREADS.options,
   },
   examples: [
     "zarr-parts verify data.zarr",
@@ -38,19 +34,18 @@ export const VERIFY: Command = {
     "zarr-parts verify https://example.com/data.zarr --deep --json",
   ],
   async run(args, io) {
-    const fails = failsOn(args);
+    const fails = FAIL_ON.read(args);
     const [place] = args.operands as [string];
-    const share = shareOf(args);
-    const threads = threadsOf(args);
+    const [share, threads] = [SHARE.read(args), THREADS.read(args)];
     const store = await openSource(place, args, io);
     let hasFailed = false;
     const result = await verify(store, "", {
-      ...chosenNodes(args),
+      ...NODES.read(args),
       deep: args.has("deep"),
       codecs: CODECS,
       keepGoing: args.has("keep-going"),
-      ...share && { share },
-      threads,
+      ...share,
+      ...threads,
       signal: io.signal,
       onProgress: io.progress,
       onFinding(finding) {
