@@ -153,16 +153,17 @@ function reportOf(
     lines: [
       `${unitsText(files, "file")} ${done} into ${into}${count}`,
       ...levels.flatMap(({ path, chunks: { metadata: { shape } }, report }) => {
-        const { innerChunks, indexBytes, missingFiles } = report;
-        const one = missingFiles === 1;
+        const name = isPyramid ? `${path}: ` : "";
+        const inner = unitsText(report.innerChunks, "inner chunk");
+        const indexes = `indexes of ${bytesText(report.indexBytes)}`;
+        const missing = unitsText(report.missingFiles, "place");
+        const [have, their] = report.missingFiles === 1
+          ? ["has", "its"]
+          : ["have", "their"];
         return [
-          `  ${isPyramid ? `${path}: ` : ""}${shapeText(shape)} elements, ${
-            unitsText(innerChunks, "inner chunk")
-          }, indexes of ${bytesText(indexBytes)}`,
-          ...missingFiles === 0 ? [] : [
-            `  ${unitsText(missingFiles, "place")} ${
-              one ? "has" : "have"
-            } no file: ${one ? "its" : "their"} elements have the fill value`,
+          `  ${name}${shapeText(shape)} elements, ${inner}, ${indexes}`,
+          ...report.missingFiles === 0 ? [] : [
+            `  ${missing} ${have} no file: ${their} elements have the fill value`,
           ],
         ];
       }),

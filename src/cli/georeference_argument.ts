@@ -6,6 +6,7 @@ import {
   type Members,
 } from "../metadata/mod.ts";
 import { UsageError } from "./command.ts";
+import { quoted } from "./format.ts";
 
 type Georeference = NonNullable<TiffOptions["georeference"]>;
 
@@ -61,9 +62,7 @@ function forOneSize(georeference: Georeference) {
 async function readGeoreference(path: string): Promise<Georeference> {
   const problem = (text: string) =>
     new UsageError(
-      `Cannot use --georeference ${
-        JSON.stringify(path)
-      }: ${text}; expected ${FORMS}`,
+      `Cannot use --georeference ${quoted(path)}: ${text}; expected ${FORMS}`,
     );
   const bytes = await Deno.readFile(path).catch((error) => {
     throw problem(
@@ -80,10 +79,7 @@ async function readGeoreference(path: string): Promise<Georeference> {
   if (numbers.length !== 6 || !numbers.every(Number.isFinite)) {
     throw problem("it is neither a TIFF nor JSON nor six numbers");
   }
-  const [a, d, b, e, x, y] = numbers as [
-    ...[number, number, number],
-    ...[number, number, number],
-  ];
+  const [a = 0, d = 0, b = 0, e = 0, x = 0, y = 0] = numbers;
   const crs = await readProjection(path);
   return {
     // A world file gives the place of the middle of the first pixel.

@@ -49,7 +49,7 @@ export function changeZarrJson(
  */
 export function showZarrJson(
   bytes: Uint8Array,
-  change: (document: unknown) => unknown,
+  change: (document: unknown) => unknown = (document) => document,
 ): Uint8Array {
   const shown = changeZarrJson(bytes, change);
   return hasNonFinite(shown)

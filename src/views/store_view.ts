@@ -8,7 +8,6 @@ import {
 import {
   changeNodes,
   changeZarrJson,
-  hasNonFinite,
   isV2Document,
   nodePaths,
   parseExactZarrJson,
@@ -350,19 +349,16 @@ async function readV2Document(
     !await hasDocument(store, keyBeside(key), options);
   if (!isShown) return undefined;
   try {
-    if (!key.endsWith("/.zmetadata")) {
-      return showZarrJson(bytes, (document) => document);
-    }
+    if (!key.endsWith("/.zmetadata")) return showZarrJson(bytes);
     const root = rootOf(key);
     const hidden = new Set<string>();
     await runConcurrently([...v2Folders(bytes)], AT_ONCE, async (folder) => {
       const beside: StoreKey = `${root}/${folder}zarr.json`;
       if (await hasDocument(store, beside, options)) hidden.add(folder);
     });
-    const shown = withoutV2Nodes(bytes, (folder) => hidden.has(folder));
-    return hasNonFinite(shown)
-      ? showZarrJson(shown, (document) => document)
-      : shown;
+    return showZarrJson(
+      withoutV2Nodes(bytes, (folder) => hidden.has(folder)),
+    );
   } catch (error) {
     if (error instanceof MetadataError) return bytes; // Bytes that are not JSON are shown as they are stored.
     throw error;

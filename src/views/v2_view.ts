@@ -140,7 +140,7 @@ async function shownDocument(
   const root = rootOf(key);
   const composed = await composeV2Document(store, root, options, settings);
   // Readers of JSON cannot read NaN, which attributes may hold.
-  return composed && showZarrJson(composed.bytes, (document) => document);
+  return composed && showZarrJson(composed.bytes);
 }
 
 /** A document that was composed of documents of Zarr v2. */

@@ -66,8 +66,8 @@ export function cellOf(
   coordinates: readonly number[],
 ): [number, number] {
   return [
-    Math.floor(placeAlong(coordinates, rows) / step[0]),
-    Math.floor(placeAlong(coordinates, columns) / step[1]),
+    Math.floor((coordinates[rows ?? -1] ?? 0) / step[0]),
+    Math.floor((coordinates[columns ?? -1] ?? 0) / step[1]),
   ];
 }
 
@@ -76,14 +76,7 @@ export function lengthAlong(
   shape: readonly number[],
   axis: number | undefined,
 ): number {
-  return axis === undefined ? 1 : shape[axis] ?? 1;
-}
-
-function placeAlong(
-  coordinates: readonly number[],
-  axis: number | undefined,
-): number {
-  return axis === undefined ? 0 : coordinates[axis] ?? 0;
+  return shape[axis ?? -1] ?? 1;
 }
 
 /** The names of dimensions that hold colors. */
