@@ -100,7 +100,7 @@ async function neededCodecsOf(
   args: Arguments,
   { signal }: Io,
 ): Promise<string | undefined> {
-  const options = { ...chosenNodes(args), signal };
+  const options = { ...NODES.read(args), signal };
   const { nodes } = await readNodes(placeOf(store), options);
   return neededCodecs(
     nodes.flatMap(({ array }) => array ? [array.metadata.codecs] : []),
