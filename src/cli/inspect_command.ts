@@ -81,8 +81,9 @@ export const INSPECT: Command = {
 function archiveText(
   { entries, size, folder, deflated, unreadable, omeVersion }: ZipDescription,
 ): string {
+  const unit = entries === 1 ? "entry" : "entries";
   return [
-    `zip archive of ${countText(entries)} entries`,
+    `zip archive of ${countText(entries)} ${unit}`,
     bytesText(size),
     ...folder === "" ? [] : [`folder ${folder}`],
     ...deflated === 0 ? [] : [`${countText(deflated)} deflated`],
