@@ -330,7 +330,9 @@ function joinCoordinates(
   let key = start;
   for (let dimension = 0; dimension < coordinates.length; dimension++) {
     const coordinate = coordinates[dimension]!;
-    if (!isWhole(coordinate)) throw notACoordinate(dimension, coordinate);
+    if (!Number.isSafeInteger(coordinate) || coordinate < 0) {
+      throw notACoordinate(dimension, coordinate);
+    }
     key += key === "" ? coordinate : separator + coordinate;
   }
   return key;

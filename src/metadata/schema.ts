@@ -209,7 +209,7 @@ function checkName(name: unknown, path = ""): string {
   if (typeof name !== "string") refuse("a name", name, path);
   if (name !== "") return name;
   throw new MetadataError(
-    sentence`Expected a name, found an empty string`,
+    "Expected a name, found an empty string",
     path,
   );
 }

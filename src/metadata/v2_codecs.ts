@@ -143,7 +143,7 @@ function bytesCodec(
   if (type === undefined || type.size === undefined) {
     throw next === undefined
       ? new MetadataError(
-        sentence`Expected the filter "vlen-utf8" or "vlen-bytes" for the dtype "|O", found none`,
+        'Expected the filter "vlen-utf8" or "vlen-bytes" for the dtype "|O", found none',
       )
       : new MetadataError(
         sentence`The codec ${next.id} is for bytes; expected "vlen-utf8" or "vlen-bytes" before it`,
