@@ -5,6 +5,7 @@ import {
   checkOption,
   DamageError,
   describe,
+  sentence,
   SizeLimitError,
 } from "../errors/mod.ts";
 import type { ArrayMetadata } from "../metadata/mod.ts";
@@ -410,9 +411,7 @@ export function chunksOf(
 function limited(values: Snapshot, most: number): Snapshot {
   const tooLong = (key: StoreKey) =>
     new DamageError(
-      `Chunk ${
-        describe(key)
-      } has more than ${most} bytes, the most that its elements can take once they are encoded`,
+      sentence`Chunk ${key} has more than ${most} bytes, the most that its elements can take once they are encoded`,
       { key },
     );
   return {

@@ -1,4 +1,4 @@
-import { describe } from "../errors/mod.ts";
+import { sentence } from "../errors/mod.ts";
 
 /** Yields the coordinates of all chunks of a grid in C order: the last dimension varies fastest. */
 export function* chunksOfGrid(
@@ -59,9 +59,7 @@ export function assertShare(share: Share | undefined): void {
     index < count;
   if (isShare) return;
   throw new RangeError(
-    `Expected a share with a count from 1 to 2^26 and an index from 0 to count − 1, found index ${
-      describe(index)
-    } and count ${describe(count)}`,
+    sentence`Expected a share with a count from 1 to 2^26 and an index from 0 to count − 1, found index ${index} and count ${count}`,
   );
 }
 

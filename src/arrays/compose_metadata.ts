@@ -11,6 +11,7 @@ import {
   objectRule,
   type OptionRule,
   type OptionRules,
+  sentence,
 } from "../errors/mod.ts";
 import {
   type ArrayMetadata,
@@ -243,9 +244,7 @@ function assertShapes(options: ArrayMetadataOptions): void {
   const isMultiple = shardShape?.every((n, i) => n % chunkShape[i]! === 0);
   if (isMultiple !== false) return;
   throw new RangeError(
-    `Expected shardShape to be a multiple of chunkShape in every dimension, found ${
-      describe(shardShape)
-    } and ${describe(chunkShape)}`,
+    sentence`Expected shardShape to be a multiple of chunkShape in every dimension, found ${shardShape} and ${chunkShape}`,
   );
 }
 
@@ -268,9 +267,7 @@ function parseDataType({ dataType, fillValue }: ArrayMetadataOptions): {
   const { name, configuration } = dataType;
   if (fillValue === undefined) {
     throw new TypeError(
-      `Missing option "fillValue", which the data type ${
-        describe(name)
-      } needs: only the data types of the Zarr core have a default`,
+      sentence`Missing option "fillValue", which the data type ${name} needs: only the data types of the Zarr core have a default`,
     );
   }
   const { json, known } = checkDataType(dataType);
@@ -293,9 +290,7 @@ function codecsOf(
     ) {
       if (value === undefined) continue;
       throw new RangeError(
-        `Option ${
-          describe(name)
-        } is for shards; expected a shardShape beside it`,
+        sentence`Option ${name} is for shards; expected a shardShape beside it`,
       );
     }
     return completed;

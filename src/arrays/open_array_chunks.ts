@@ -3,6 +3,7 @@ import {
   describeAll,
   inDocument,
   MetadataError,
+  sentence,
 } from "../errors/mod.ts";
 import {
   type ArrayMetadata,
@@ -155,8 +156,8 @@ export async function createArrayChunks(
   await backendOf(store).update!([document], async (values) => {
     if (await values.size(document) === undefined) return [bytes];
     throw new MetadataError(
-      `Cannot create an array at ${
-        describe(root || "/")
+      sentence`Cannot create an array at ${
+        root || "/"
       }: a node is there already`,
       "",
       { document, store: storeName },

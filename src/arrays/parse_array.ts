@@ -17,6 +17,7 @@ import {
   describe,
   MetadataError,
   pointer,
+  sentence,
 } from "../errors/mod.ts";
 import {
   type ArrayMetadata,
@@ -214,7 +215,7 @@ function parseTransformer(member: unknown): Part[] | undefined {
   }
   if (!mustUnderstand) return undefined;
   throw new MetadataError(
-    `Unknown storage transformer ${describe(name)}; known is "concat-parts"`,
+    sentence`Unknown storage transformer ${name}; known is "concat-parts"`,
     typeof member === "string" ? "" : "/name",
   );
 }
@@ -247,15 +248,13 @@ function completeFillValue(
 ): unknown {
   if (value === undefined && known?.defaultFill === undefined) {
     throw new MetadataError(
-      `Missing member "fill_value" in array metadata, which the data type ${
-        describe(name)
-      } needs: only known data types have a default`,
+      sentence`Missing member "fill_value" in array metadata, which the data type ${name} needs: only known data types have a default`,
       "/fill_value",
     );
   }
   if (value === null && known !== undefined) {
     refuse(
-      `a fill_value of the data type ${describe(name)}`,
+      sentence`a fill_value of the data type ${name}`,
       value,
       "/fill_value",
     );
@@ -304,9 +303,7 @@ function completePipeline(
     const { bits, toBytes } = elements;
     if (isForLengths && bits === undefined && toBytes !== "bytes") {
       throw new MetadataError(
-        `Expected the codec ${
-          describe(toBytes)
-        }, since the elements differ in length, found ${describe(name)}`,
+        sentence`Expected the codec ${toBytes}, since the elements differ in length, found ${name}`,
         at,
       );
     }

@@ -3,7 +3,7 @@ import {
   isOwnEncoding,
 } from "../chunk_key_encoding/mod.ts";
 import type { FlatPart } from "../concat_parts/mod.ts";
-import { ChunkKeyError, describe, MetadataError } from "../errors/mod.ts";
+import { ChunkKeyError, MetadataError, sentence } from "../errors/mod.ts";
 import type { ArrayMetadata, NamedConfiguration } from "../metadata/mod.ts";
 import type { ShardLayout } from "../shards/mod.ts";
 import type { Part } from "../splitter/mod.ts";
@@ -164,7 +164,7 @@ export function mostBytes(
 export function shardOf({ chunk: { codecs, shard } }: ParsedArray): ShardLevel {
   if (shard !== undefined) return shard;
   throw new MetadataError(
-    `Expected the codec "sharding_indexed", found ${describe(codecs[0]?.name)}`,
+    sentence`Expected the codec "sharding_indexed", found ${codecs[0]?.name}`,
     "/codecs/0",
   );
 }

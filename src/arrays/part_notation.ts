@@ -1,5 +1,5 @@
 import { CHECKSUM_SIZE } from "../checksum/mod.ts";
-import { describe, MetadataError } from "../errors/mod.ts";
+import { describe, MetadataError, sentence } from "../errors/mod.ts";
 import { FILE_RECORD_SIZE, shardIndexSize } from "../shards/mod.ts";
 import type { Part } from "../splitter/mod.ts";
 import {
@@ -29,9 +29,7 @@ export function resolveParts(
 ): Part[] {
   if (!Array.isArray(parts)) {
     throw new TypeError(
-      `Expected parts to be a list, such as [".header:64", "", ".index"], found ${
-        describe(parts)
-      }`,
+      sentence`Expected parts to be a list, such as [".header:64", "", ".index"], found ${parts}`,
     );
   }
   const resolved = parts.map((part: string | Part, i): Part => {
@@ -56,9 +54,7 @@ export function resolveParts(
     sizeTogether(resolved) === leastSize(shard);
   if (!isFull) return resolved;
   throw new RangeError(
-    `Parts ${
-      describe(parts)
-    } have no room for the inner chunks of a shard; expected a part without a size, such as ["", ".index"]`,
+    sentence`Parts ${parts} have no room for the inner chunks of a shard; expected a part without a size, such as ["", ".index"]`,
   );
 }
 
@@ -67,10 +63,9 @@ function parsePart(text: string): Part {
   if (colon < 0) return { keySuffix: text };
   const [keySuffix, digits] = [text.slice(0, colon), text.slice(colon + 1)];
   if (/^\d+$/.test(digits)) return { keySuffix, size: Number(digits) };
+  const example = `${keySuffix}:64`;
   throw new RangeError(
-    `Expected a size in bytes after the colon of the part ${
-      describe(text)
-    }, such as ${describe(`${keySuffix}:64`)}, found ${describe(digits)}`,
+    sentence`Expected a size in bytes after the colon of the part ${text}, such as ${example}, found ${digits}`,
   );
 }
 
@@ -78,9 +73,7 @@ function parsePart(text: string): Part {
 function indexSize(part: string, { shard }: ChunkLevel): number {
   if (shard === undefined) {
     throw new RangeError(
-      `Part ${
-        describe(part)
-      } is for the index of a shard, and the array has no shards; leave out that part, or give the array shards`,
+      sentence`Part ${part} is for the index of a shard, and the array has no shards; leave out that part, or give the array shards`,
     );
   }
   const { layout, after } = shard;
@@ -88,10 +81,8 @@ function indexSize(part: string, { shard }: ChunkLevel): number {
     return shardIndexSize(layout);
   }
   throw new RangeError(
-    `Part ${
-      describe(part)
-    } cannot hold the index of a shard which other codecs encode again, ${
-      describe(after.map(({ name }) => name))
+    sentence`Part ${part} cannot hold the index of a shard which other codecs encode again, ${
+      after.map(({ name }) => name)
     }`,
   );
 }
@@ -163,12 +154,9 @@ function assertOneUnsized(parts: readonly Part[]): void {
     .map(({ keySuffix }) => keySuffix);
   // Two parts with one suffix are refused by ConcatParts.
   if (second === undefined || first === second) return;
+  const example = `${first || second}:64`;
   throw new RangeError(
-    `Parts ${describe(first)} and ${
-      describe(second)
-    } have no size, where one part at most may have none; give a size in bytes, such as ${
-      describe(`${first || second}:64`)
-    }`,
+    sentence`Parts ${first} and ${second} have no size, where one part at most may have none; give a size in bytes, such as ${example}`,
   );
 }
 

@@ -1,7 +1,12 @@
 import { isInGrid } from "./chunk_grid.ts";
 import { parseArray } from "./parse_array.ts";
 import type { ParsedArray } from "./parsed_array.ts";
-import { describe, type OptionRule, type OptionRules } from "../errors/mod.ts";
+import {
+  describe,
+  type OptionRule,
+  type OptionRules,
+  sentence,
+} from "../errors/mod.ts";
 import {
   type ArrayMetadata,
   isWhole,
@@ -120,9 +125,7 @@ export function assertShardInGrid(
 ): void {
   if (Array.isArray(shard) && isInGrid(shard, gridShape)) return;
   throw new RangeError(
-    `Expected the grid coordinates of a shard in a chunk grid of ${
-      describe(gridShape)
-    }, found ${describe(shard)}`,
+    sentence`Expected the grid coordinates of a shard in a chunk grid of ${gridShape}, found ${shard}`,
   );
 }
 

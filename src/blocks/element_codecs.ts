@@ -1,5 +1,5 @@
 import { type ChunkRows, type Codecs, noteKey } from "../codecs/mod.ts";
-import { DamageError, describe } from "../errors/mod.ts";
+import { DamageError, describe, sentence } from "../errors/mod.ts";
 import {
   type ArrayMetadata,
   codecKind,
@@ -572,8 +572,6 @@ export function undecodedError(
 /** An error about a chunk that was there when it was read first. */
 export function changedError({ key }: { readonly key: string }): Error {
   return new Error(
-    `${
-      describe(key)
-    } was listed and is absent now: the source is being changed; run the conversion again when nobody writes`,
+    sentence`${key} was listed and is absent now: the source is being changed; run the conversion again when nobody writes`,
   );
 }

@@ -5,7 +5,7 @@ import {
   shardFormOf,
 } from "../arrays/mod.ts";
 import { type ChunkRows, chunkRows, noteKey } from "../codecs/mod.ts";
-import { describe, MetadataError } from "../errors/mod.ts";
+import { describe, MetadataError, sentence } from "../errors/mod.ts";
 import { ceilDivide } from "../metadata/mod.ts";
 import { mapConcurrently } from "../runtime/mod.ts";
 import {
@@ -73,9 +73,7 @@ function assertReadable({ codecs, path, shard }: ChunkLevel): void {
   const count = chunksPerShard.reduce((product, n) => product * n, 1);
   if (count <= MOST_CHUNKS) return;
   throw new MetadataError(
-    `Expected at most ${MOST_CHUNKS} inner chunks in a shard, found ${
-      describe(chunksPerShard)
-    }`,
+    sentence`Expected at most ${MOST_CHUNKS} inner chunks in a shard, found ${chunksPerShard}`,
     `${path}/0/configuration/chunk_shape`,
   );
 }
@@ -192,10 +190,8 @@ export class EncodedChunks {
     const { key, path } = this.placeOf(coordinates);
     const [inner] = path;
     const what = inner === undefined
-      ? `Chunk ${describe(key)}`
-      : `Inner chunk ${describe(path.length > 1 ? path : inner)} of shard ${
-        describe(key)
-      }`;
+      ? sentence`Chunk ${key}`
+      : sentence`Inner chunk ${path.length > 1 ? path : inner} of shard ${key}`;
     return { what, key };
   }
 

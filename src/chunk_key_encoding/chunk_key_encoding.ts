@@ -1,4 +1,4 @@
-import { ChunkKeyError, describe } from "../errors/mod.ts";
+import { ChunkKeyError, describe, sentence } from "../errors/mod.ts";
 import { isWhole } from "../metadata/mod.ts";
 import { chunkKeyProblem, LONGEST_SUFFIX } from "../stores/mod.ts";
 
@@ -260,7 +260,7 @@ export class SuffixChunkKeyEncoding implements ChunkKeyEncoding {
     if (!key.endsWith(suffix)) {
       throw new ChunkKeyError(
         key,
-        `does not end with the suffix ${describe(suffix)}`,
+        sentence`does not end with the suffix ${suffix}`,
       );
     }
     const problem = this.#isSafe ? undefined : chunkKeyProblem(key);
@@ -374,7 +374,7 @@ function splitCoordinates(
 export function assertCoordinates(coordinates: readonly number[]): void {
   if (!Array.isArray(coordinates)) {
     throw new TypeError(
-      `Expected a list of coordinates, found ${describe(coordinates)}`,
+      sentence`Expected a list of coordinates, found ${coordinates}`,
     );
   }
   for (const [dimension, coordinate] of coordinates.entries()) {
@@ -410,7 +410,7 @@ export function checkRank(
 /** Throws a `TypeError` for a key that is not a string, as plain JavaScript may pass. */
 export function assertKeyIsString(key: unknown): void {
   if (typeof key === "string") return;
-  throw new TypeError(`Expected a chunk key, found ${describe(key)}`);
+  throw new TypeError(sentence`Expected a chunk key, found ${key}`);
 }
 
 /** Throws for a value that is not a text of usual length. */
@@ -430,6 +430,6 @@ function assertSeparator(separator: unknown): void {
   if (separator === "/" || separator === ".") return;
   const ErrorClass = typeof separator === "string" ? RangeError : TypeError;
   throw new ErrorClass(
-    `Expected the separator "/" or ".", found ${describe(separator)}`,
+    sentence`Expected the separator "/" or ".", found ${separator}`,
   );
 }

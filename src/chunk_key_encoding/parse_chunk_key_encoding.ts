@@ -4,6 +4,7 @@ import {
   describe,
   describeAll,
   MetadataError,
+  sentence,
 } from "../errors/mod.ts";
 import {
   assertMember,
@@ -167,7 +168,7 @@ export function registerChunkKeyEncoding(
 ): void {
   if (typeof name !== "string") {
     throw new TypeError(
-      `Expected the name of a chunk key encoding, found ${describe(name)}`,
+      sentence`Expected the name of a chunk key encoding, found ${name}`,
     );
   }
   if (typeof parse !== "function") {

@@ -1,4 +1,4 @@
-import { ChunkKeyError, describe } from "../errors/mod.ts";
+import { ChunkKeyError, describe, sentence } from "../errors/mod.ts";
 import { MOST_DIMENSIONS } from "../metadata/mod.ts";
 import { chunkKeyProblem } from "../stores/mod.ts";
 import {
@@ -138,10 +138,10 @@ export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
     const digits = layout?.pattern.exec(key)?.slice(1);
     const isKey = digits?.every((each) => Number.isSafeInteger(Number(each)));
     if (!layout || !digits || !isKey) {
-      const format = `is not a key of the format ${describe(this.format)}`;
+      const format = sentence`is not a key of the format ${this.format}`;
       const separator = this.separator === undefined
         ? ""
-        : ` with the separator ${describe(this.separator)}`;
+        : sentence` with the separator ${this.separator}`;
       throw new ChunkKeyError(key, format + separator);
     }
     const coordinates = new Array<number>(layout.rank).fill(0);
@@ -295,9 +295,9 @@ function assertPlaceholder(
   others: readonly Placeholder[],
 ): void {
   const problem = width > WIDEST
-    ? `pads to more than ${WIDEST} digits with ${describe(text)}`
+    ? sentence`pads to more than ${WIDEST} digits with ${text}`
     : !Number.isSafeInteger(first) || !Number.isSafeInteger(step)
-    ? `counts beyond ${Number.MAX_SAFE_INTEGER} with ${describe(text)}`
+    ? sentence`counts beyond ${Number.MAX_SAFE_INTEGER} with ${text}`
     : others.some((other) => other.index === index)
     ? `holds {${index}} twice; expected each dimension once`
     : undefined;

@@ -4,6 +4,7 @@ import {
   below,
   describe,
   MetadataError,
+  sentence,
 } from "../errors/mod.ts";
 import {
   checkList,
@@ -83,9 +84,7 @@ export class ConcatParts {
     );
     if (name !== "concat-parts") {
       throw new MetadataError(
-        `Expected the storage transformer "concat-parts", found ${
-          describe(name)
-        }`,
+        sentence`Expected the storage transformer "concat-parts", found ${name}`,
         typeof metadata === "string" ? "" : "/name",
       );
     }
@@ -255,13 +254,13 @@ export type ComposedStore<S extends Store = Store> =
 function checkParts(parts: unknown): Part[] {
   if (!Array.isArray(parts)) {
     throw new TypeError(
-      `Expected parts to be a list, found ${describe(parts)}`,
+      sentence`Expected parts to be a list, found ${parts}`,
     );
   }
   const checked = parts.map((part: unknown): Part => {
     if (!isMembers(part) || part.keySuffix === undefined) {
       throw new TypeError(
-        `Expected a part, an object with a keySuffix, found ${describe(part)}`,
+        sentence`Expected a part, an object with a keySuffix, found ${part}`,
       );
     }
     const keySuffix = checkSuffix(part.keySuffix, "keySuffix");
@@ -338,9 +337,7 @@ function checkSize(size: unknown): number {
   if (isWhole(size)) return size;
   const ErrorClass = typeof size === "number" ? RangeError : TypeError;
   throw new ErrorClass(
-    `Expected a part's size to be a whole number of bytes from 0 to 2^53−1, found ${
-      describe(size)
-    }`,
+    sentence`Expected a part's size to be a whole number of bytes from 0 to 2^53−1, found ${size}`,
   );
 }
 

@@ -1,4 +1,4 @@
-import { describe, MetadataError, pointer } from "../errors/mod.ts";
+import { describe, MetadataError, pointer, sentence } from "../errors/mod.ts";
 import type { Part } from "../splitter/mod.ts";
 import { chunkKeyProblem } from "../stores/mod.ts";
 
@@ -70,10 +70,8 @@ function dividedParts(
   if (unsized.length === 1 && rest >= 0) unsized[0]!.size = rest;
   else if (unsized.length > 0 || rest !== 0) {
     throw new MetadataError(
-      `Expected parts whose sizes follow from that of part ${
-        describe(keySuffix)
-      }, ${size} bytes, found ${
-        describe(parts.map(({ size }) => size ?? "no size"))
+      sentence`Expected parts whose sizes follow from that of part ${keySuffix}, ${size} bytes, found ${
+        parts.map(({ size }) => size ?? "no size")
       }`,
       path,
     );

@@ -1,5 +1,5 @@
 import { closest, distance } from "fastest-levenshtein";
-import { describe, describeAll } from "./describe.ts";
+import { describe, describeAll, sentence } from "./describe.ts";
 
 /** What an option must be. */
 export interface OptionRule {
@@ -60,7 +60,7 @@ export function checkOptions<T extends object>(
       `Unknown option ${describe(prefix + name)} of ${owner}; ${
         meant === undefined
           ? `known are ${describeAll(known.map((each) => prefix + each))}`
-          : `expected ${describe(prefix + meant)}`
+          : sentence`expected ${prefix + meant}`
       }`,
     );
   }

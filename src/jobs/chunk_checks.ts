@@ -11,7 +11,7 @@ import {
   storedForm,
 } from "../codecs/mod.ts";
 import { isAdopted } from "../adopt/mod.ts";
-import { DamageError, describe } from "../errors/mod.ts";
+import { DamageError, sentence } from "../errors/mod.ts";
 import type { NamedConfiguration } from "../metadata/mod.ts";
 import {
   assertFileSize,
@@ -119,7 +119,7 @@ export class ChunkCheck {
     if (this.#sum !== undefined) {
       const expected = new DataView(this.#end.buffer).getUint32(0, true);
       const actual = withoutLastFour(this.#sum.digest(), expected);
-      assertChecksum({ expected, actual }, `Chunk ${describe(key)}`, key);
+      assertChecksum({ expected, actual }, sentence`Chunk ${key}`, key);
     }
     if (this.#index !== undefined) {
       const { shards, recordSize } = this.#checks;
@@ -143,18 +143,14 @@ export class ChunkCheck {
   #assertLength(least: number): void {
     if (this.#size >= least) return;
     throw new DamageError(
-      `Chunk ${
-        describe(this.#key)
-      } is ${this.#size} bytes long, where its index and checksums take ${least}`,
+      sentence`Chunk ${this.#key} is ${this.#size} bytes long, where its index and checksums take ${least}`,
       { key: this.#key },
     );
   }
 
   #refuseLength(): never {
     throw new Error(
-      `Chunk ${
-        describe(this.#key)
-      } was ${this.#size} bytes long, and ended after ${this.#passed}: the source was changed while the chunk was read`,
+      sentence`Chunk ${this.#key} was ${this.#size} bytes long, and ended after ${this.#passed}: the source was changed while the chunk was read`,
     );
   }
 }

@@ -8,11 +8,11 @@ import { checkFileRecord, isAdopted } from "../adopt/mod.ts";
 import { CHECKSUM_SIZE } from "../checksum/mod.ts";
 import {
   checkOptions,
-  describe,
   FUNCTION,
   inDocument,
   MetadataError,
   type OptionRules,
+  sentence,
   SIGNAL,
   TEXT,
 } from "../errors/mod.ts";
@@ -122,9 +122,7 @@ export function references(
   checkOptions(options, OPTIONS, "references");
   if (typeof options.urlPrefix !== "string") {
     throw new TypeError(
-      `Expected the option "urlPrefix", such as "https://example.com/dem.zarr/", found ${
-        describe(options.urlPrefix)
-      }`,
+      sentence`Expected the option "urlPrefix", such as "https://example.com/dem.zarr/", found ${options.urlPrefix}`,
     );
   }
   return ReadableStream.from(documentOf(place, options))
@@ -304,8 +302,8 @@ class ReferredArray {
     const { inlineLimit = 4096 } = this.#options;
     if (length > inlineLimit) {
       throw new RangeError(
-        `${length} bytes at ${offset} of chunk ${
-          describe(this.#chunks.key(coordinates))
+        sentence`${length} bytes at ${offset} of chunk ${
+          this.#chunks.key(coordinates)
         } lie in several objects, where at most ${inlineLimit} are written into references; expected a greater inlineLimit, or an array by zarr-parts convert --plain`,
       );
     }
@@ -380,10 +378,8 @@ function assertSeparable(
   const other = codecs.find(({ name }) => !known.includes(name));
   if (other === undefined) return;
   throw new MetadataError(
-    `References lead to inner chunks, which the codec ${
-      describe(other.name)
-    } around the shards does not leave as they are; expected ${
-      describe(known[0])
+    sentence`References lead to inner chunks, which the codec ${other.name} around the shards does not leave as they are; expected ${
+      known[0]
     } alone, or an array by zarr-parts convert --plain --shards none`,
     path,
   );

@@ -1,4 +1,4 @@
-import { describe } from "../errors/mod.ts";
+import { sentence } from "../errors/mod.ts";
 import { isTemporary, keyProblem, type StoreKey } from "../stores/mod.ts";
 
 /** The greatest length of a key in bytes, that of object stores. */
@@ -18,7 +18,7 @@ export function parseMount(mount: string): string {
   if (path === "") return path;
   if (isPath) return new URL(`http://host${path}`).pathname;
   throw new RangeError(
-    `Expected mount to be a path such as "/data", found ${describe(mount)}`,
+    sentence`Expected mount to be a path such as "/data", found ${mount}`,
   );
 }
 

@@ -1,4 +1,4 @@
-import { checkOption, describe } from "../errors/mod.ts";
+import { checkOption, describe, sentence } from "../errors/mod.ts";
 import { isMembers } from "../metadata/mod.ts";
 import {
   chunkCount,
@@ -205,9 +205,7 @@ function assertOptions(
   // A function for many shards has no member `head`, and would be used as an empty container.
   if (container !== undefined && !isMembers(container)) {
     throw new TypeError(
-      `Expected the container of one shard, an object with functions such as "head" and "tail", found ${
-        describe(container)
-      }; if tiffContainer or zipContainer gave it, call it with the grid coordinates of a shard`,
+      sentence`Expected the container of one shard, an object with functions such as "head" and "tail", found ${container}; if tiffContainer or zipContainer gave it, call it with the grid coordinates of a shard`,
     );
   }
   assertFirstBytes(layout, { prefix, container });

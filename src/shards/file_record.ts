@@ -1,9 +1,9 @@
 import { crc32c } from "../checksum/mod.ts";
 import {
   DamageError,
-  describe,
   isDamage,
   OtherBytesError,
+  sentence,
 } from "../errors/mod.ts";
 import type { Snapshot, StoreKey } from "../stores/mod.ts";
 import { shardIndexSize } from "./shard_index.ts";
@@ -68,9 +68,7 @@ export function assertFileSize(
 ): void {
   if (size === undefined || size === record.size) return;
   throw new DamageError(
-    `File ${
-      describe(key)
-    } is ${size} bytes long, where its index was made for ${record.size}: it was replaced after it had been adopted; adopt it again with overwrite: true`,
+    sentence`File ${key} is ${size} bytes long, where its index was made for ${record.size}: it was replaced after it had been adopted; adopt it again with overwrite: true`,
     { key },
   );
 }
@@ -116,9 +114,7 @@ export async function assertWholeFile(
 /** Returns the error about a file that has more than its shard, which a container would not write. */
 function restOfFileLost(key: string, length: number): OtherBytesError {
   return new OtherBytesError(
-    `File ${
-      describe(key)
-    } was adopted in part, and the container would write it without the rest, such as other pages of a TIFF or other arrays of a zip: lose the rest by otherBytes: "replace", or copy the array to other files first`,
+    sentence`File ${key} was adopted in part, and the container would write it without the rest, such as other pages of a TIFF or other arrays of a zip: lose the rest by otherBytes: "replace", or copy the array to other files first`,
     { key, offset: 0, length },
   );
 }

@@ -1,5 +1,5 @@
 import { CHECKSUM_SIZE, crc32c, verifyChecksum } from "../checksum/mod.ts";
-import { DamageError, describe } from "../errors/mod.ts";
+import { DamageError, describe, sentence } from "../errors/mod.ts";
 import type { ByteRange } from "../stores/mod.ts";
 import { MOST_CHUNKS, type ShardLayout } from "./shard_layout.ts";
 
@@ -59,9 +59,7 @@ export function chunkCount({ chunksPerShard }: ShardLayout): number {
     .every((n) => Number.isSafeInteger(n) && n >= 1) && count <= MOST_CHUNKS;
   if (isCount) return count;
   throw new RangeError(
-    `Expected whole numbers of inner chunks from 1, and an index of no more than 2^53−1 bytes for all of them, found ${
-      describe(chunksPerShard)
-    }`,
+    sentence`Expected whole numbers of inner chunks from 1, and an index of no more than 2^53−1 bytes for all of them, found ${chunksPerShard}`,
   );
 }
 
@@ -141,9 +139,7 @@ export function placeInShard(
   }
   if (isInside) return place;
   throw new RangeError(
-    `Expected the coordinates of one of ${
-      describe(chunksPerShard)
-    } inner chunks, found ${describe(coordinates)}`,
+    sentence`Expected the coordinates of one of ${chunksPerShard} inner chunks, found ${coordinates}`,
   );
 }
 
@@ -161,7 +157,7 @@ export function coordinatesInShard(
 
 /** Returns the text ` of "/c/0"` for messages, or an empty text without a key. */
 export function ofShard(key: string): string {
-  return key === "" ? "" : ` of ${describe(key)}`;
+  return key === "" ? "" : sentence` of ${key}`;
 }
 
 /** Returns `undefined` for the entry of an absent inner chunk, and refuses any other entry beyond 2^53−1. */
@@ -379,7 +375,7 @@ export function assertShardIndex(
 ): void {
   assertEntries(index, layout, key);
   const indexSize = shardIndexSize(layout);
-  const shard = key === "" ? "shard" : `shard ${describe(key)}`;
+  const shard = key === "" ? "shard" : sentence`shard ${key}`;
   if (!(shardSize >= indexSize)) {
     throw new DamageError(
       `The ${shard} is ${shardSize} bytes long, where its index takes ${indexSize}`,

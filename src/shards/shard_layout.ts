@@ -1,4 +1,4 @@
-import { below, describe, MetadataError, pointer } from "../errors/mod.ts";
+import { below, MetadataError, pointer, sentence } from "../errors/mod.ts";
 import {
   checkLengths,
   checkList,
@@ -97,15 +97,13 @@ export function parseShardLayout(
 ): ShardLayout {
   if (!Array.isArray(shardShape)) {
     throw new TypeError(
-      `Expected the shape of a shard, a list of lengths, found ${
-        describe(shardShape)
-      }`,
+      sentence`Expected the shape of a shard, a list of lengths, found ${shardShape}`,
     );
   }
   const { name, configuration } = parseExtension(codec, "codec");
   if (name !== "sharding_indexed") {
     throw new MetadataError(
-      `Expected the codec "sharding_indexed", found ${describe(name)}`,
+      sentence`Expected the codec "sharding_indexed", found ${name}`,
       typeof codec === "string" ? "" : "/name",
     );
   }
@@ -152,18 +150,14 @@ function chunksPerShard(
     );
   if (!fits) {
     throw new MetadataError(
-      `Expected a chunk_shape of which a shard of ${
-        describe(shardShape)
-      } is a multiple in every dimension, found ${describe(chunkShape)}`,
+      sentence`Expected a chunk_shape of which a shard of ${shardShape} is a multiple in every dimension, found ${chunkShape}`,
     );
   }
   const counts = chunkShape.map((length, i) => shardShape[i]! / length);
   const count = counts.reduce((product, n) => product * n, 1);
   if (count <= MOST_CHUNKS) return counts;
   throw new MetadataError(
-    `Expected as many inner chunks in a shard as an index of no more than 2^53−1 bytes has, found ${
-      describe(counts)
-    }`,
+    sentence`Expected as many inner chunks in a shard as an index of no more than 2^53−1 bytes has, found ${counts}`,
   );
 }
 
@@ -179,8 +173,8 @@ function parseIndexCodecs(
     checksum !== undefined && checksum.name !== "crc32c"
   ) {
     throw new MetadataError(
-      `Expected index_codecs to be bytes, and maybe crc32c after it, found ${
-        describe(parsed.map(({ name }) => name))
+      sentence`Expected index_codecs to be bytes, and maybe crc32c after it, found ${
+        parsed.map(({ name }) => name)
       }`,
     );
   }

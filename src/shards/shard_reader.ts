@@ -1,4 +1,4 @@
-import { DamageError, describe } from "../errors/mod.ts";
+import { DamageError, sentence } from "../errors/mod.ts";
 import { copyBytes, rejectOnAbort } from "../runtime/mod.ts";
 import type {
   Backend,
@@ -516,9 +516,7 @@ function joinedReads(wanted: readonly PlacedExtent[]): JoinedReads[] {
 
 /** Names an inner chunk in messages. */
 function describeInner(path: InnerPath, key: StoreKey): string {
-  const names = path.map((coordinates) =>
-    `inner chunk ${describe(coordinates)}`
-  );
+  const names = path.map((coordinates) => sentence`inner chunk ${coordinates}`);
   return names.reverse().join(" of ") + ofShard(key);
 }
 

@@ -1,4 +1,4 @@
-import { describe, isDamage } from "../errors/mod.ts";
+import { isDamage, sentence } from "../errors/mod.ts";
 import {
   type Backend,
   setValue,
@@ -109,9 +109,7 @@ export class ShardWriter {
   ): Promise<void> {
     if (this.#form.layouts.length > 1) {
       throw new TypeError(
-        `Shard ${
-          describe(key)
-        } is made of shards: such arrays can be read, and not written`,
+        sentence`Shard ${key} is made of shards: such arrays can be read, and not written`,
       );
     }
     const { signal, isWhole, prefix, container } = options;
@@ -289,6 +287,6 @@ export async function setShard(
 function assertWritable(method: unknown, key: StoreKey): void {
   if (method !== undefined) return;
   throw new TypeError(
-    `Cannot write shard ${describe(key)}: the store is read-only`,
+    sentence`Cannot write shard ${key}: the store is read-only`,
   );
 }

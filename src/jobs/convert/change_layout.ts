@@ -18,6 +18,7 @@ import {
   FUNCTION,
   MetadataError,
   type OptionRules,
+  sentence,
 } from "../../errors/mod.ts";
 import {
   type ArrayMetadata,
@@ -143,9 +144,7 @@ export function assertLayout(options: LayoutOptions): void {
   ];
   if (other === undefined) return;
   throw new RangeError(
-    `Options ${describe(one)} and ${
-      describe(other)
-    } both say how chunks are stored; expected one of them`,
+    sentence`Options ${one} and ${other} both say how chunks are stored; expected one of them`,
   );
 }
 
@@ -183,7 +182,8 @@ export function changeLayout(
     return changed;
   } catch (error) {
     if (!(error instanceof MetadataError)) throw error;
-    const what = `Cannot give array ${describe(`/${path}`)} this layout`;
+    const array = `/${path}`;
+    const what = sentence`Cannot give array ${array} this layout`;
     // The place of the problem says something only about metadata that the caller has written.
     const at = options.metadata === undefined ? "" : error.path;
     throw new LayoutError(`${what}: ${error.problem}`, at, { cause: error });

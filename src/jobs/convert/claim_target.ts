@@ -1,5 +1,5 @@
 import { ZipStore } from "../../zip/mod.ts";
-import { describe } from "../../errors/mod.ts";
+import { describe, sentence } from "../../errors/mod.ts";
 import { digestOf, isSameBytes } from "../../runtime/mod.ts";
 import {
   assertWritable,
@@ -240,8 +240,8 @@ async function assertSameDocuments(
     if (isSameBytes(found, expected)) continue;
     throw existsError(
       target,
-      `the document ${
-        describe(documentKey(target, path))
+      sentence`the document ${
+        documentKey(target, path)
       } is another one than this conversion writes`,
     );
   }

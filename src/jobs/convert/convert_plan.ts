@@ -4,7 +4,12 @@ import {
   CHECKSUM_SIZE,
   verifyChecksum,
 } from "../../checksum/mod.ts";
-import { DamageError, describe, MetadataError } from "../../errors/mod.ts";
+import {
+  DamageError,
+  describe,
+  MetadataError,
+  sentence,
+} from "../../errors/mod.ts";
 import {
   type ArrayMetadata,
   changeNodes,
@@ -198,13 +203,11 @@ function containShards(
     for (let left = checksumsSize; left > 0; left -= CHECKSUM_SIZE) {
       if (shard.length < CHECKSUM_SIZE) {
         throw new DamageError(
-          `Shard ${
-            describe(key)
-          } is ${bytes.length} bytes long, where its checksums take ${checksumsSize}`,
+          sentence`Shard ${key} is ${bytes.length} bytes long, where its checksums take ${checksumsSize}`,
           { key },
         );
       }
-      shard = verifyChecksum(shard, () => `Chunk ${describe(key)}`, key);
+      shard = verifyChecksum(shard, () => sentence`Chunk ${key}`, key);
     }
     let contained = encodeShard(decodeShard(shard, layout, key), layout, {
       container: containerOf(coordinates),
@@ -351,8 +354,10 @@ function nameArray(error: unknown, path: string): unknown {
   if (error instanceof MetadataError) return error;
   for (const ErrorClass of [RangeError, TypeError]) {
     if (!(error instanceof ErrorClass)) continue;
-    const array = `array ${describe(`/${path}`)}`;
-    return new ErrorClass(`${error.message} (${array})`, { cause: error });
+    const array = describe(`/${path}`);
+    return new ErrorClass(`${error.message} (array ${array})`, {
+      cause: error,
+    });
   }
   return error;
 }

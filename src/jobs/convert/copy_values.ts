@@ -6,7 +6,7 @@ import {
   type Share,
 } from "../../arrays/mod.ts";
 import { partsBackend } from "../../concat_parts/mod.ts";
-import { describe } from "../../errors/mod.ts";
+import { sentence } from "../../errors/mod.ts";
 import { type Part, storingOrder } from "../../splitter/mod.ts";
 import {
   backendOf,
@@ -195,9 +195,7 @@ export async function copyValue(
   }
   if (isListed) {
     throw new Error(
-      `${
-        describe(from.key)
-      } was listed and is absent now: the source is being changed; run the conversion again when nobody writes`,
+      sentence`${from.key} was listed and is absent now: the source is being changed; run the conversion again when nobody writes`,
     );
   }
   // The source may have had the chunk when an earlier run copied it.

@@ -1,5 +1,5 @@
 import { isInShare, parsedArrayOf, type Share } from "../../arrays/mod.ts";
-import { describe, MetadataError } from "../../errors/mod.ts";
+import { MetadataError, sentence } from "../../errors/mod.ts";
 import {
   addHash,
   ArrayKeys,
@@ -63,11 +63,7 @@ export async function listSource(
       const targetKey = target.root + relative as StoreKey;
       if (path !== undefined && ofTarget.get(path)!.isTaken(targetKey)) {
         throw new Error(
-          `The file ${
-            describe(key)
-          } is no chunk of the source, and would be one of the target, ${
-            describe(targetKey)
-          }; remove it, or choose other keys`,
+          sentence`The file ${key} is no chunk of the source, and would be one of the target, ${targetKey}; remove it, or choose other keys`,
         );
       }
       files.push(relative);

@@ -5,6 +5,7 @@ import {
   describe,
   FUNCTION,
   type OptionRules,
+  sentence,
   SIGNAL,
 } from "../../errors/mod.ts";
 import {
@@ -346,9 +347,7 @@ async function listInPlace(
     if (array === undefined) return;
     if (array.newKeys.isTaken(key)) {
       throw new Error(
-        `The file ${
-          describe(key)
-        } is no chunk, and would be one in the new layout; remove it, or choose other keys`,
+        sentence`The file ${key} is no chunk, and would be one in the new layout; remove it, or choose other keys`,
       );
     }
     array.assertFolders(key);

@@ -4,7 +4,7 @@ import {
   type ParsedArray,
   parsedArrayOf,
 } from "../../arrays/mod.ts";
-import { describe, PartSizeError } from "../../errors/mod.ts";
+import { PartSizeError, sentence } from "../../errors/mod.ts";
 import { ArrayKeys, pathIn, type Place, rootIn } from "../../hierarchy/mod.ts";
 import { isSameJson, parseZarrJson } from "../../metadata/mod.ts";
 import type { Part } from "../../splitter/mod.ts";
@@ -61,10 +61,9 @@ export class InPlaceArray {
     this.recordSize = checksOf(old).recordSize ?? 0;
     const match = matchParts(old.parts, now.parts);
     if (match === undefined) {
+      const array = `/${path}`;
       throw new RangeError(
-        `Cannot convert array ${
-          describe(`/${path}`)
-        } in place, since the part without a size would begin at another place of each chunk, so that all bytes would have to be moved; expected parts with the same sizes before that part, or a conversion to another place`,
+        sentence`Cannot convert array ${array} in place, since the part without a size would begin at another place of each chunk, so that all bytes would have to be moved; expected parts with the same sizes before that part, or a conversion to another place`,
       );
     }
     this.#sources = match.sources;
@@ -94,9 +93,7 @@ export class InPlaceArray {
     if (size < needed) {
       const key = this.source.key(coordinates);
       throw new PartSizeError(
-        `Chunk ${
-          describe(key)
-        } is ${size} bytes long, where the new parts take ${needed}`,
+        sentence`Chunk ${key} is ${size} bytes long, where the new parts take ${needed}`,
         { key, expected: needed, actual: size },
       );
     }
@@ -143,9 +140,7 @@ export class InPlaceArray {
       );
     if (!isFree) {
       throw new RangeError(
-        `Cannot convert chunk ${describe(oldKey)} in place, since its new key ${
-          describe(newKey)
-        } or those of its parts are keys of other objects in the present layout; convert twice, first to keys with another suffix, or to another place`,
+        sentence`Cannot convert chunk ${oldKey} in place, since its new key ${newKey} or those of its parts are keys of other objects in the present layout; convert twice, first to keys with another suffix, or to another place`,
       );
     }
     for (const key of to) {
@@ -166,12 +161,9 @@ export class InPlaceArray {
     let folder = folderOf(key);
     for (; folder.length > this.root.length; folder = folderOf(folder)) {
       if (!isFile(folder as StoreKey)) continue;
+      const array = `/${this.path}`;
       throw new RangeError(
-        `Cannot convert array ${describe(`/${this.path}`)} in place: ${
-          describe(folder)
-        } would be both a file and the folder of ${
-          describe(key)
-        }; expected other keys, or a conversion to another place`,
+        sentence`Cannot convert array ${array} in place: ${folder} would be both a file and the folder of ${key}; expected other keys, or a conversion to another place`,
       );
     }
   }

@@ -1,5 +1,5 @@
 import { ChunkList, parsedArrayOf } from "../../arrays/mod.ts";
-import { describe } from "../../errors/mod.ts";
+import { describe, sentence } from "../../errors/mod.ts";
 import { ArrayKeys, describePlace, type Place } from "../../hierarchy/mod.ts";
 import { isArrayDocument, parseZarrJson } from "../../metadata/mod.ts";
 import { runConcurrently } from "../../runtime/mod.ts";
@@ -93,9 +93,7 @@ export class InPlaceRun {
       );
       if (taken !== undefined) {
         throw new Error(
-          `Cannot convert in place, since there is a file ${
-            describe(taken)
-          } already, where the new layout needs one; remove it, or choose other keys`,
+          sentence`Cannot convert in place, since there is a file ${taken} already, where the new layout needs one; remove it, or choose other keys`,
         );
       }
       // The chunk says which of its parts is missing or has another length.
@@ -106,8 +104,8 @@ export class InPlaceRun {
       const links = data ? this.#files.stat(data.key)?.links ?? 1 : 1;
       if (links === 1) return;
       throw new Error(
-        `Cannot change ${
-          describe(data!.key)
+        sentence`Cannot change ${
+          data!.key
         } in place, since its file has ${links} names (hard links), and would change under all of them; convert to another place`,
       );
     });

@@ -6,7 +6,7 @@ import {
   noteKey,
 } from "../../codecs/mod.ts";
 import { verifyChecksum } from "../../checksum/mod.ts";
-import { describe, MetadataError } from "../../errors/mod.ts";
+import { describe, MetadataError, sentence } from "../../errors/mod.ts";
 import { codecKind, type NamedConfiguration } from "../../metadata/mod.ts";
 import { isSameList, ownBytes } from "../../runtime/mod.ts";
 import type { Threads } from "../../threads/mod.ts";
@@ -229,9 +229,7 @@ async function load(
       await registry?.get(name)?.() as CodecEntry | undefined;
     if (entry === undefined) {
       throw new TypeError(
-        `Unknown codec ${
-          describe(name)
-        }; expected a registry that has it in the option "codecs", such as that of zarrita`,
+        sentence`Unknown codec ${name}; expected a registry that has it in the option "codecs", such as that of zarrita`,
       );
     }
     const metadata = { dataType: "string", shape: [], codecs };

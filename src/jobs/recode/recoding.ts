@@ -8,6 +8,7 @@ import {
   nearestName,
   type OptionRule,
   type OptionRules,
+  sentence,
 } from "../../errors/mod.ts";
 import {
   type ArrayMetadata,
@@ -255,7 +256,7 @@ function assertShards(
         describe(fitting)
       } would fit${
         recoding.chunks === undefined
-          ? `, or other chunks than those of the array, ${describe(chunks)}`
+          ? sentence`, or other chunks than those of the array, ${chunks}`
           : ""
       }`,
     );
@@ -263,9 +264,7 @@ function assertShards(
   const count = shards.reduce((n, length, i) => n * length / chunks[i]!, 1);
   if (INDEX_ENTRY_SIZE * count <= MOST_DECODED) return;
   throw new RangeError(
-    `Cannot recode to shards ${
-      describe(shards)
-    } of ${count} chunks each, whose index takes ${
+    sentence`Cannot recode to shards ${shards} of ${count} chunks each, whose index takes ${
       INDEX_ENTRY_SIZE * count
     } bytes: expected at most ${MOST_DECODED}`,
   );
@@ -288,9 +287,7 @@ function codecsOf(
       isMembers(codec.configuration ?? {});
     if (!isCodec) {
       throw new TypeError(
-        `Expected a codec, a text such as "zstd:5" or an object with a name, found ${
-          describe(codec)
-        }`,
+        sentence`Expected a codec, a text such as "zstd:5" or an object with a name, found ${codec}`,
       );
     }
     if (codec.name !== "sharding_indexed") continue;
@@ -340,9 +337,7 @@ function parseList(text: string): readonly (string | NamedConfiguration)[] {
     parsed = JSON.parse(trimmed);
   } catch (cause) {
     throw new RangeError(
-      `Expected codecs such as "zstd:5", or their metadata as JSON, found ${
-        describe(text)
-      }`,
+      sentence`Expected codecs such as "zstd:5", or their metadata as JSON, found ${text}`,
       { cause },
     );
   }
@@ -356,12 +351,9 @@ function parseCodec(text: string, elementSize: number): NamedConfiguration[] {
   if (!SHORT_NAMES.includes(name)) {
     if (codecKind(name) !== undefined) {
       if (settings.length === 0) return [{ name }];
+      const example = `[{"name":"${name}","configuration":{}}]`;
       throw new RangeError(
-        `Expected the settings of the codec ${
-          describe(name)
-        } as JSON, such as ${
-          describe(`[{"name":"${name}","configuration":{}}]`)
-        }, found ${describe(text.trim())}`,
+        sentence`Expected the settings of the codec ${name} as JSON, such as ${example}, found ${text.trim()}`,
       );
     }
     const known = ["none", ...SHORT_NAMES];
@@ -370,7 +362,7 @@ function parseCodec(text: string, elementSize: number): NamedConfiguration[] {
       `Unknown codec ${describe(text.trim())}; ${
         meant === undefined
           ? `known are ${describeAll(known)}, and any other as JSON`
-          : `expected ${describe([meant, ...settings].join(":"))}`
+          : sentence`expected ${[meant, ...settings].join(":")}`
       }`,
     );
   }

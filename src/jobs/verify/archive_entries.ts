@@ -1,6 +1,6 @@
 import { isInShare } from "../../arrays/mod.ts";
 import { wrongEntries, type ZipStore } from "../../zip/mod.ts";
-import { DamageError, describe } from "../../errors/mod.ts";
+import { DamageError, sentence } from "../../errors/mod.ts";
 import { runConcurrently } from "../../runtime/mod.ts";
 import {
   finding,
@@ -22,7 +22,7 @@ export async function verifyArchive(
     options;
   const found = await archive.describe(options);
   const { key, deflated, unreadable, unnamed, replaced, problems } = found;
-  const name = `Archive ${describe(key)}`;
+  const name = sentence`Archive ${key}`;
   const add = (rule: Rule, text: string) =>
     findings.addShared(finding(rule, key, `${name} ${text}`));
   const addEntries = (rule: Rule, count: number, text: string) => {

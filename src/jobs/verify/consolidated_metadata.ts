@@ -1,4 +1,4 @@
-import { describe } from "../../errors/mod.ts";
+import { describe, sentence } from "../../errors/mod.ts";
 import {
   changeNodes,
   isMembers,
@@ -49,7 +49,7 @@ export function staleGroups(
         isSameDocument(withoutConsolidated(node), withoutConsolidated(own));
       if (isSame) return node;
       const problem = own === undefined
-        ? `describes a node that has no ${describe(documentKey(place, path))}`
+        ? sentence`describes a node that has no ${documentKey(place, path)}`
         : "is not what the node's own document says";
       const message = `The consolidated metadata of ${
         describe(`/${path}`)

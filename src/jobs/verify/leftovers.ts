@@ -1,4 +1,4 @@
-import { describe } from "../../errors/mod.ts";
+import { describe, sentence } from "../../errors/mod.ts";
 import { isV2Document } from "../../metadata/mod.ts";
 import type { StoreKey } from "../../stores/mod.ts";
 import {
@@ -89,9 +89,8 @@ export class Leftovers {
     } else if (this.#isBesideBroken(key)) {
       // The document of the node is reported.
     } else if (this.#isBesideDocument(key)) {
-      const message = `${
-        describe(key)
-      } is Zarr v2 metadata beside a zarr.json: readers that take it get the fill value if the chunks were moved; expected no such metadata`;
+      const message =
+        sentence`${key} is Zarr v2 metadata beside a zarr.json: readers that take it get the fill value if the chunks were moved; expected no such metadata`;
       this.#add(finding("v2-metadata", key, message));
     } else if (path === undefined) this.#takeOutside(key);
     else this.#takeInside(key, this.#arrays.get(path)!);
@@ -137,9 +136,8 @@ export class Leftovers {
   #takeInside(key: StoreKey, array: ListedArray): void {
     const { gridShape, keys } = array;
     if (keys.isOutsideGrid(key)) {
-      const message = `${
-        describe(key)
-      } is outside of the chunk grid, whose shape is ${describe(gridShape)}`;
+      const message =
+        sentence`${key} is outside of the chunk grid, whose shape is ${gridShape}`;
       return this.#add(finding("chunk-outside-grid", key, message));
     }
     const relative = this.#relative(key, array.path);
@@ -218,7 +216,7 @@ export class Leftovers {
   }
 
   #misplaced({ key, array, coordinates, isStray }: Candidate): string {
-    const chunk = `chunk ${describe(coordinates)}`;
+    const chunk = sentence`chunk ${coordinates}`;
     const own = documentKey(this.#place, array.path)
       .replace(/zarr\.json$/, () => array.keys.array.keys.encode(coordinates));
     return isStray
@@ -236,15 +234,13 @@ function leftover({ key, isStray }: Candidate): Finding {
     ? finding(
       "stray-object",
       key,
-      `${
-        describe(key)
-      } is the key of a chunk, and chunks are stored in parts with other keys`,
+      sentence`${key} is the key of a chunk, and chunks are stored in parts with other keys`,
     )
     : unknownFile(key);
 }
 
 function unknownFile(key: StoreKey): Finding {
-  return finding("unknown-file", key, `${describe(key)} belongs to no chunk`);
+  return finding("unknown-file", key, sentence`${key} belongs to no chunk`);
 }
 
 /** The coordinates in a name such as those of the chunk key encodings `default`, `v2` and `suffix`. */

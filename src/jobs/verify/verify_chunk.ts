@@ -12,6 +12,7 @@ import {
   describe,
   MissingPartError,
   PartSizeError,
+  sentence,
   UnfinishedWriteError,
 } from "../../errors/mod.ts";
 import { coreDataType } from "../../metadata/mod.ts";
@@ -135,9 +136,7 @@ export class ChunkVerification {
     if (hasRecord === false) {
       this.#add(
         "adopted-file-record",
-        `The index of ${
-          describe(this.#key)
-        } has no record of its file, so that readers do not notice if the file is replaced`,
+        sentence`The index of ${this.#key} has no record of its file, so that readers do not notice if the file is replaced`,
       );
     } else if (hasRecord) {
       const problems = verifyAdoptedFile(
@@ -170,9 +169,7 @@ export class ChunkVerification {
     if (level.size !== undefined && size !== level.size) {
       this.#add(
         "chunk-size",
-        `Chunk ${
-          describe(this.#key)
-        } is ${size} bytes long, where its elements take ${level.size}`,
+        sentence`Chunk ${this.#key} is ${size} bytes long, where its elements take ${level.size}`,
       );
       return true;
     }

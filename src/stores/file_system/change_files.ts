@@ -1,4 +1,4 @@
-import { describe, PendingWriteError } from "../../errors/mod.ts";
+import { PendingWriteError, sentence } from "../../errors/mod.ts";
 import type {
   ChangeOptions,
   PendingValues,
@@ -367,7 +367,7 @@ class PendingFiles implements PendingValues {
     const temporary = await createTemporary(system, this.#folders.get(key)!);
     if (this.#isClosed) {
       await discard(system, temporary);
-      throw new TypeError(`Cannot write ${describe(key)}: the write has ended`);
+      throw new TypeError(sentence`Cannot write ${key}: the write has ended`);
     }
     this.#temporaries.set(key, temporary);
     return temporary;
