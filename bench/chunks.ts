@@ -29,7 +29,7 @@ export async function benchChunks(options: Options): Promise<Report> {
   const count = options.quick ? 20 : 200;
   const effort: Effort = options.quick
     ? { ...options, least: 3, warmUps: 1 }
-    : { ...options, least: 15, warmUps: 2 };
+    : { ...options, least: 7, warmUps: 2 };
   const folders = await makeFolders(options.disk);
   try {
     const comparisons: Comparison[] = [];

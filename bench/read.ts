@@ -62,7 +62,7 @@ const WORKS: Readonly<Record<string, (array: Elevations) => Promise<number>>> =
 export async function benchRead({ quick, seconds }: Options): Promise<Report> {
   const effort: Effort = quick
     ? { seconds, least: 3 }
-    : { seconds, least: 11, warmUps: 2 };
+    : { seconds, least: 7, warmUps: 2 };
   const root = await Deno.makeTempDir();
   await using used = new AsyncDisposableStack();
   used.defer(() => Deno.remove(root, { recursive: true }));

@@ -40,7 +40,7 @@ export async function benchStart(options: Options): Promise<Report> {
       Object.entries(programs).map(([name, command]) =>
         contestant(name, command)
       ),
-      { ...options, least: options.quick ? 3 : 15 },
+      { ...options, least: options.quick ? 3 : 9 },
     );
     const goals = [{ of: "inspect", against: [EMPTY], bound: 2 }];
     return {
