@@ -133,7 +133,7 @@ export interface AdoptedShard extends FileRecord {
   readonly index: ShardIndex;
 }
 
-/** What was adopted: an array, or the levels of a group. */
+/** The result of {@linkcode adoptFiles}: one array, or the arrays of a group, one for each level. */
 export interface Adopted {
   /** The arrays, with their paths from the path of the adoption. */
   readonly levels: readonly (AdoptedArray & { readonly path: string })[];

@@ -43,7 +43,7 @@ import {
   mosaicOf,
 } from "./adopted_array.ts";
 
-/** What is adopted of TIFFs, and how. */
+/** Options of {@linkcode tiffFormat}. */
 interface TiffAdoption extends Omit<TiffSelection, "isPyramid"> {
   /** The user's own attributes. */
   readonly attributes?: Readonly<Record<string, unknown>> | undefined;

@@ -227,9 +227,17 @@ function checkDimensionNames(names: unknown, rank: number): void {
 }
 
 const MEMBERS: readonly string[] = [
-  ...["zarr_format", "node_type", "shape", "data_type", "chunk_grid"],
-  ...["chunk_key_encoding", "fill_value", "codecs", "storage_transformers"],
-  ...["attributes", "dimension_names"],
+  "zarr_format",
+  "node_type",
+  "shape",
+  "data_type",
+  "chunk_grid",
+  "chunk_key_encoding",
+  "fill_value",
+  "codecs",
+  "storage_transformers",
+  "attributes",
+  "dimension_names",
 ];
 
 function parseChunkShape(chunkGrid: unknown, rank: number): readonly number[] {

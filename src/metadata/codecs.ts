@@ -1,4 +1,4 @@
-import { describe } from "../errors/mod.ts";
+import { describe, sentence } from "../errors/mod.ts";
 import type { DataType } from "./data_type.ts";
 import { isMembers } from "./json.ts";
 import type { NamedConfiguration } from "./schema.ts";
@@ -46,9 +46,8 @@ export function completeCodecs(
     }
     const { configuration = {} } = long;
     if (isMembers(configuration)) return long;
-    const found = describe(configuration);
     throw new TypeError(
-      `Expected the configuration of the codec "${long.name}" to be an object, found ${found}`,
+      sentence`Expected the configuration of the codec ${long.name} to be an object, found ${configuration}`,
     );
   });
   const kinds = named.map(({ name }) => codecKind(name));

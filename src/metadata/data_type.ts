@@ -69,9 +69,21 @@ function integers(least: (bits: number) => bigint): Kind {
 const NAME = /^(bool|u?int|float|complex|string)(\d*)$/;
 
 const NAMES: readonly string[] = [
-  ...["bool", "int8", "int16", "int32", "int64"],
-  ...["uint8", "uint16", "uint32", "uint64"],
-  ...["float16", "float32", "float64", "complex64", "complex128", "string"],
+  "bool",
+  "int8",
+  "int16",
+  "int32",
+  "int64",
+  "uint8",
+  "uint16",
+  "uint32",
+  "uint64",
+  "float16",
+  "float32",
+  "float64",
+  "complex64",
+  "complex128",
+  "string",
 ];
 
 /**

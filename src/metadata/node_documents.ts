@@ -85,7 +85,10 @@ export function assertNodeDocument(document: unknown): void {
 }
 
 const MEMBERS_OF_GROUP: readonly string[] = [
-  ...["zarr_format", "node_type", "attributes", "consolidated_metadata"],
+  "zarr_format",
+  "node_type",
+  "attributes",
+  "consolidated_metadata",
 ];
 
 /** Returns a document without the nodes that it consolidates. */

@@ -208,8 +208,5 @@ export function parseExtension(metadata: unknown, what: string): Extension {
 function checkName(name: unknown, path = ""): string {
   if (typeof name !== "string") refuse("a name", name, path);
   if (name !== "") return name;
-  throw new MetadataError(
-    "Expected a name, found an empty string",
-    path,
-  );
+  throw new MetadataError("Expected a name, found an empty string", path);
 }

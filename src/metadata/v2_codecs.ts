@@ -141,13 +141,11 @@ function bytesCodec(
   next: V2Codec | undefined,
 ): NamedConfiguration {
   if (type === undefined || type.size === undefined) {
-    throw next === undefined
-      ? new MetadataError(
-        'Expected the filter "vlen-utf8" or "vlen-bytes" for the dtype "|O", found none',
-      )
-      : new MetadataError(
-        sentence`The codec ${next.id} is for bytes; expected "vlen-utf8" or "vlen-bytes" before it`,
-      );
+    throw new MetadataError(
+      next === undefined
+        ? 'Expected the filter "vlen-utf8" or "vlen-bytes" for the dtype "|O", found none'
+        : sentence`The codec ${next.id} is for bytes; expected "vlen-utf8" or "vlen-bytes" before it`,
+    );
   }
   return named("bytes", type.endian && { endian: type.endian });
 }
@@ -486,15 +484,12 @@ function arrayToBytes(
   order: "C" | "F",
 ): NamedConfiguration {
   if (type === undefined || !ARRAY_TO_BYTES[id]!.test(type.numpy)) {
-    throw type === undefined
-      ? new MetadataError(
-        sentence`The codec ${id} is for little-endian numbers, found bytes`,
-        "/id",
-      )
-      : new MetadataError(
-        sentence`The codec ${id} is for little-endian numbers, found the data type ${type.numpy}`,
-        "/id",
-      );
+    throw new MetadataError(
+      type === undefined
+        ? sentence`The codec ${id} is for little-endian numbers, found bytes`
+        : sentence`The codec ${id} is for little-endian numbers, found the data type ${type.numpy}`,
+      "/id",
+    );
   }
   if (order === "F") {
     throw new MetadataError(

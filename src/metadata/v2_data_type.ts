@@ -302,13 +302,11 @@ function zeros(size: number): string {
 function objects(dtype: string, codec: string | undefined): V2DataType {
   const name = codec === undefined ? undefined : OBJECT_CODECS[codec];
   if (name === undefined) {
-    throw codec === undefined
-      ? new MetadataError(
-        sentence`Expected a filter "vlen-utf8" or "vlen-bytes" for the dtype ${dtype}, found none`,
-      )
-      : new MetadataError(
-        sentence`Zarr v3 has no data type for Python objects that are stored by ${codec}; expected "vlen-utf8" or "vlen-bytes": store the array again with one of these`,
-      );
+    throw new MetadataError(
+      codec === undefined
+        ? sentence`Expected a filter "vlen-utf8" or "vlen-bytes" for the dtype ${dtype}, found none`
+        : sentence`Zarr v3 has no data type for Python objects that are stored by ${codec}; expected "vlen-utf8" or "vlen-bytes": store the array again with one of these`,
+    );
   }
   return {
     json: name,
