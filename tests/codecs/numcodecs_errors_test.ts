@@ -115,6 +115,28 @@ for (const [name, configuration, path, dataType] of INVALID) {
   });
 }
 
+Deno.test("codecs take a member that is null for one that is left out", async () => {
+  const cases: [
+    name: string,
+    members: Record<string, unknown>,
+    null: string,
+  ][] = [
+    ["numcodecs.crc32", {}, "location"],
+    ["numcodecs.jenkins_lookup3", {}, "prefix"],
+    ["numcodecs.jenkins_lookup3", {}, "initval"],
+    ["blosc", { cname: "lz4" }, "clevel"],
+    ["zstd", {}, "checksum"],
+  ];
+  for (const [name, members, member] of cases) {
+    const encoded = await Promise.all([members, { ...members, [member]: null }]
+      .map(async (configuration) => {
+        const codec = await make(name, configuration);
+        return await codec.encode(new Uint8Array(8)) as Uint8Array;
+      }));
+    assertEquals(encoded[1], encoded[0], `${name} ${member}`);
+  }
+});
+
 /** Damaged chunks of 8 bytes in hexadecimal digits, and what their errors say. */
 const DAMAGED: [name: string, bytes: string, message: string][] = [
   ["numcodecs.lz4", "08000000", "cut short"],
