@@ -1,4 +1,5 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
+import { toBytes } from "@std/streams/to-bytes";
 import { WASM_BINARY } from "../../src/splitter/splitter_wasm.ts";
 import { bundleExports, loadedFiles, startFiles } from "../../tools/bundle.ts";
 import { stride } from "../support/runs.ts";
@@ -45,6 +46,27 @@ Deno.test("a bundled program with zarrita loads heavy codecs when an array needs
   // Pools of threads bring what decodes blocks of elements.
   for (const name of ["ArrayChunks", "ElementCodecs", "ChunkCoder"]) {
     assertEquals(definesClass(all, name), false, name);
+  }
+});
+
+/** The most that programs with these exports may take, minified and gzipped, in kB, without the libraries that load on first use. */
+const MOST_KILOBYTES = [
+  ["{ crc32c }", "mod.ts", 5],
+  ["{ openArrayChunks, HttpStore }", "mod.ts", 42],
+  ["{ withZarrParts, registerCodecs }", "zarrita.ts", 83],
+] as const;
+
+Deno.test("bundled programs have only what they use", async () => {
+  for (let i = 0; i < MOST_KILOBYTES.length; i += stride(2)) {
+    const [names, module, most] = MOST_KILOBYTES[i]!;
+    const files = await bundleExports(
+      { [names]: import.meta.resolve(`../../${module}`) },
+      { minify: true, external: ["aws4fetch", "p-retry", "picomatch"] },
+    );
+    const zipped = new Blob([...files.values()]).stream()
+      .pipeThrough(new CompressionStream("gzip"));
+    const { length } = await toBytes(zipped);
+    assert(length < most * 1000, `${names}: ${length} bytes`);
   }
 });
 
