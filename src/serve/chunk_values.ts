@@ -6,17 +6,109 @@ import {
   type StoreVersion,
 } from "../stores/mod.ts";
 import type { Place } from "../views/mod.ts";
-import { type Validators, validatorsOf } from "./conditions.ts";
 import type { Deadline } from "./deadline.ts";
-import {
-  rangedValue,
-  type Value,
-  valueInMemory,
-  WINDOW,
-} from "./served_value.ts";
+import { type Validators, validatorsOf } from "./request.ts";
+
+/** The most bytes that an answer keeps in memory, apart from those of the next window. */
+const WINDOW: number = 4 * 1024 * 1024;
 
 /** The bytes of a value that its request asks for: a range, all, or none if `undefined`. */
 export type NeededBytes = ByteRange | "all" | undefined;
+
+/** A present value that a request asks for. */
+export interface Value {
+  /** The length in bytes. */
+  readonly size: number;
+  readonly validators: Validators;
+  /**
+   * The bytes that were read when the value was looked up, and the first of them.
+   * `undefined` for a version that was kept, and may have changed since.
+   */
+  readonly latest?: { readonly start: number; readonly bytes?: Uint8Array };
+  /** Reads a range; `undefined` if the value has changed since it was looked up. */
+  read(range: ByteRange, deadline: Deadline): Promise<Uint8Array | undefined>;
+  /** Ends the use of the value. */
+  release(): void;
+}
+
+/** Returns a value in memory, whose entity tag is the digest of its bytes. */
+export async function valueInMemory(bytes: Uint8Array): Promise<Value> {
+  return {
+    size: bytes.length,
+    validators: validatorsOf(await digestOf(bytes)),
+    latest: { start: 0 },
+    read(range) {
+      const { start, end } = resolveByteRange(range, bytes.length);
+      return Promise.resolve(bytes.slice(start, end));
+    },
+    release() {},
+  };
+}
+
+/** Asks whether a value has not changed since it was looked up. */
+export async function isCurrent(
+  { latest, read }: Value,
+  deadline: Deadline,
+): Promise<boolean> {
+  return latest !== undefined ||
+    await read({ offset: 0, length: 0 }, deadline) !== undefined;
+}
+
+/**
+ * Opens the bytes of a value from `start` to `end`, of which there is at least one. More
+ * than a window of them is a stream, which reads at most one window ahead of the client, and
+ * releases the value at its end. A failure is an error of the stream, which ends the
+ * connection.
+ *
+ * @returns `undefined` if the value has changed since it was looked up.
+ */
+export async function openValue(
+  { latest, read, release }: Value,
+  start: number,
+  end: number,
+  deadline: Deadline,
+): Promise<Uint8Array | ReadableStream<Uint8Array> | undefined> {
+  const readWindow = async (offset: number) => {
+    const length = Math.min(WINDOW, end - offset);
+    const isRead = latest?.start === offset && latest.bytes?.length === length;
+    if (isRead) return latest.bytes;
+    const bytes = await read({ offset, length }, deadline);
+    return bytes?.length === length ? bytes : undefined;
+  };
+  const first = await readWindow(start);
+  if (first === undefined || first.length === end - start) return first;
+  let next = start + first.length;
+  let coming: Promise<Uint8Array | undefined> = Promise.resolve(first);
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const bytes = await coming;
+        if (bytes === undefined) {
+          throw new Error("The value has changed while it was sent");
+        }
+        const isLast = next === end;
+        if (!isLast) {
+          coming = readWindow(next);
+          coming.catch(() => {}); // Handled when the client asks for the window.
+          next = Math.min(next + WINDOW, end);
+        }
+        controller.enqueue(bytes);
+        if (!isLast) return;
+        controller.close();
+        release();
+      } catch (error) {
+        deadline.fail(error);
+        release();
+        throw error;
+      }
+    },
+    async cancel(reason) {
+      deadline.abort(reason);
+      await coming.catch(() => {});
+      release();
+    },
+  }, { highWaterMark: 0 });
+}
 
 /** A version that is kept, and the place that it belongs to. */
 interface KeptVersion extends Place {
@@ -48,7 +140,7 @@ export class ChunkValues {
   ): Promise<Value | undefined> {
     const kept = this.#kept.get(shown);
     if (kept?.backend === backend && kept.key === key) {
-      return versionedValue(kept);
+      return valueOfVersion(kept);
     }
     // Inner chunks have no versions, and are read whole.
     const isWhole = !backend.readOf;
@@ -77,26 +169,20 @@ export class ChunkValues {
       if (version.isLasting && version.tag !== undefined) {
         this.#kept.set(shown, present);
       }
-      return versionedValue(present, latest);
+      return { ...valueOfVersion(present), latest };
     }
     const read = (range: ByteRange | undefined, deadline: Deadline) =>
       deadline.run((options) =>
         backend.read([key], (values) => values.read(key, range), options)
       );
     if (!isWhole && size > WINDOW) {
-      return rangedValue({
-        size,
-        validators: validatorsOf(undefined),
-        latest,
-        read,
-        isCurrent: () => Promise.resolve(true),
-        release() {},
-      });
+      const validators = validatorsOf(undefined);
+      return { size, validators, latest, read, release() {} };
     }
     const all = bytes?.length === size
       ? bytes
       : await read(undefined, deadline);
-    return all && valueInMemory(all, await digestOf(all));
+    return all && await valueInMemory(all);
   }
 
   /** Drops the version of a value that has changed. */
@@ -105,27 +191,17 @@ export class ChunkValues {
   }
 }
 
-/**
- * Returns a version of a value.
- *
- * @param latest Bytes that were read with the version; `undefined` for a version that was kept.
- */
-function versionedValue(
+/** Returns the value of a version, which is read as long as its store has this version. */
+function valueOfVersion(
   { backend, key, size, version, validators }: KeptVersion,
-  latest?: { start: number; bytes?: Uint8Array },
 ): Value {
-  const read = (range: ByteRange, deadline: Deadline) =>
-    deadline.run((options) => backend.readOf!(version, key, range, options));
-  return rangedValue({
+  return {
     size,
     validators,
-    ...latest && { latest },
-    read,
-    isCurrent: async (deadline) =>
-      latest !== undefined ||
-      await read({ offset: 0, length: 0 }, deadline) !== undefined,
+    read: (range, deadline) =>
+      deadline.run((options) => backend.readOf!(version, key, range, options)),
     release: () => version.release(),
-  });
+  };
 }
 
 /** Returns the bytes that are read with the version: at most a window. */

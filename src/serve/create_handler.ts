@@ -1,9 +1,33 @@
-import { assertStore, type Store, type StoreKey } from "../stores/mod.ts";
-import { type Answer, answerRead } from "./answer_read.ts";
-import { Deadline } from "./deadline.ts";
-import { failureMessage, isOfNoValue } from "./failure.ts";
+import {
+  DamageError,
+  MetadataError,
+  UnfinishedWriteError,
+} from "../errors/mod.ts";
+import {
+  assertStore,
+  FolderKeyError,
+  isMetadataKey,
+  resolveByteRange,
+  type Store,
+  type StoreKey,
+} from "../stores/mod.ts";
+import {
+  isCurrent,
+  type NeededBytes,
+  openValue,
+  type Value,
+} from "./chunk_values.ts";
+import { Deadline, DeadlineError } from "./deadline.ts";
 import { type HandlerOptions, parseOptions } from "./handler_options.ts";
-import { keyOfPath, NOT_FOUND, pathBelow } from "./request_key.ts";
+import {
+  allowsRange,
+  failedCondition,
+  keyOfPath,
+  mayBeUnmodified,
+  NOT_FOUND,
+  parseRangeHeader,
+  pathBelow,
+} from "./request.ts";
 import { ShownStore } from "./shown_store.ts";
 
 /**
@@ -150,8 +174,181 @@ export function createHandler(
   };
 }
 
+/**
+ * Returns the message of a failure for clients: without paths and URLs of the server,
+ * which the errors of stores may hold. Keys are named.
+ *
+ * @param key The key that was asked for.
+ */
+export function failureMessage(error: unknown, key: string): string {
+  if (error instanceof DamageError) {
+    const reason = publicReason(error, key);
+    return reason === undefined
+      ? `The stored data of ${key} is damaged`
+      : `The stored data is damaged: ${reason}`;
+  }
+  if (error instanceof MetadataError) {
+    const reason = publicReason(error, key);
+    return `The metadata is invalid or not understood${
+      reason === undefined ? error.path && ` at ${error.path}` : `: ${reason}`
+    }`;
+  }
+  if (error instanceof UnfinishedWriteError) {
+    return "The value is being written, or its writer was killed";
+  }
+  return error instanceof DeadlineError
+    ? "The store behind this server did not answer in time"
+    : "The store behind this server failed";
+}
+
+/**
+ * Returns the message of an error about a value if the message names no place but keys;
+ * `undefined` if it names a path, a URL, a store, or what may be one.
+ *
+ * @param key The key that was asked for.
+ */
+function publicReason(error: Error, key: string): string | undefined {
+  // The message of a MetadataError names the store.
+  const text = error instanceof MetadataError ? error.problem : error.message;
+  const keys = error instanceof DamageError ? [key, error.key] : [key];
+  const rest = keys.filter((key) => key.startsWith("/"))
+    .reduce((rest, key) => rest.replaceAll(namesBelow(key), '""'), text);
+  return /[\\/][^\s"']|Store\(/.test(rest) ? undefined : text;
+}
+
+/** Finds a key between quotes, and the keys of its parts. */
+function namesBelow(key: string): RegExp {
+  const name = JSON.stringify(key).slice(1, -1);
+  return new RegExp(
+    `"${
+      name.replaceAll(/\W/gu, (c) => `\\u{${c.codePointAt(0)!.toString(16)}}`)
+    }[^"]*"`,
+    "gu",
+  );
+}
+
 const METHODS: readonly string[] = ["GET", "HEAD", "OPTIONS"];
 const ALLOW = METHODS.join(", ");
+
+/** The status, the headers and the body of an answer. */
+interface Answer {
+  readonly status: number;
+  readonly headers?: Record<string, string>;
+  readonly body?: Uint8Array | ReadableStream<Uint8Array> | string;
+}
+
+/** The number of times that a value is looked up if it changes before its body is opened. */
+const TRIES = 5;
+
+/** Answers `GET` and `HEAD`. Returns `undefined` for an absent value. */
+async function answerRead(
+  shown: ShownStore,
+  key: StoreKey,
+  { method, headers }: Request,
+  deadline: Deadline,
+): Promise<Answer | undefined> {
+  const isHead = method === "HEAD";
+  // Only GET has ranges (RFC 9110, section 14.2).
+  const range = isHead ? undefined : parseRangeHeader(headers.get("range"));
+  const needed: NeededBytes = isHead || mayBeUnmodified(headers)
+    ? undefined
+    : range ?? "all";
+  for (let tries = 1; tries <= TRIES; tries++) {
+    const value = await shown.find(key, needed, deadline);
+    if (value === undefined) return undefined;
+    let answer: Answer | undefined;
+    try {
+      answer = await answerValue(value);
+    } finally {
+      // A stream releases the value itself.
+      if (!(answer?.body instanceof ReadableStream)) value.release();
+    }
+    if (answer !== undefined) return answer;
+    shown.forget(key);
+  }
+  throw new Error(`The value of ${key} changes all the time`);
+
+  async function answerValue(value: Value): Promise<Answer | undefined> {
+    const { size, validators } = value;
+    const failed = failedCondition(headers, validators);
+    const isRange = range !== undefined && allowsRange(headers, validators);
+    const { start, end } = resolveByteRange(
+      isRange ? range : { offset: 0, length: size },
+      size,
+    );
+    // The last bytes of an empty value are all of it.
+    const isUnsatisfiable = isRange && start === end &&
+      !(size === 0 && "suffixLength" in range && range.suffixLength > 0);
+    const status = failed ??
+      (isUnsatisfiable ? 416 : isRange && size > 0 ? 206 : 200);
+    const needsBody = status < 300 && !isHead && start < end;
+    if (!needsBody && !await isCurrent(value, deadline)) return undefined;
+    if (status === 304) return { status, headers: validators.headers };
+    if (status === 412) {
+      return {
+        status,
+        headers: validators.headers,
+        body: "A condition of the request does not hold\n",
+      };
+    }
+    if (status === 416) {
+      return {
+        status,
+        headers: { ...validators.headers, "content-range": `bytes */${size}` },
+        body: `Expected a range of ${size} bytes\n`,
+      };
+    }
+    const body = needsBody
+      ? await openValue(value, start, end, deadline)
+      : undefined;
+    if (needsBody && body === undefined) return undefined;
+    return {
+      status,
+      headers: {
+        ...validators.headers,
+        "accept-ranges": "bytes",
+        "content-length": `${end - start}`,
+        "content-type": contentTypeOf(key),
+        ...status === 206 && {
+          "content-range": `bytes ${start}-${end - 1}/${size}`,
+        },
+      },
+      ...body && { body },
+    };
+  }
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  gif: "image/gif",
+  jpeg: "image/jpeg",
+  jpg: "image/jpeg",
+  json: "application/json",
+  md: "text/plain; charset=utf-8",
+  ozx: "application/zip",
+  png: "image/png",
+  tif: "image/tiff",
+  tiff: "image/tiff",
+  txt: "text/plain; charset=utf-8",
+  zip: "application/zip",
+};
+
+/** Returns the media type of a value by the end of its key. */
+function contentTypeOf(key: StoreKey): string {
+  if (isMetadataKey(key)) return "application/json";
+  const extension = /\.(\w+)$/.exec(key)?.[1]?.toLowerCase() ?? "";
+  return Object.hasOwn(TYPES, extension)
+    ? TYPES[extension]!
+    : "application/octet-stream";
+}
+
+/**
+ * Whether an error says that no value can have the key in a file system: the key names a
+ * folder, lies below the key of a file, or is too long.
+ */
+function isOfNoValue(error: unknown): boolean {
+  return error instanceof FolderKeyError ||
+    (error as { code?: unknown } | undefined)?.code === "ENAMETOOLONG";
+}
 
 /** The headers of all answers, which let pages of any origin read them. */
 const COMMON = {

@@ -5,9 +5,10 @@ import {
   objectRule,
   oneOf,
   type OptionRules,
+  sentence,
   TEXT,
 } from "../errors/mod.ts";
-import { parseMount } from "./request_key.ts";
+import { keyProblem } from "../stores/mod.ts";
 
 /**
  * How a handler shows the arrays of a store:
@@ -141,4 +142,17 @@ export function parseOptions(options: HandlerOptions) {
       }
     },
   };
+}
+
+/** Checks the path of a mount. Returns it without its last `/`, and percent-encoded. */
+export function parseMount(mount: string): string {
+  const path = mount.replace(/\/$/, "");
+  const problem = path.startsWith("/") ? keyProblem(path.slice(1)) : undefined;
+  const isPath = path.startsWith("/") && problem === undefined &&
+    !/[?#]/.test(path);
+  if (path === "") return path;
+  if (isPath) return new URL(`http://host${path}`).pathname;
+  throw new RangeError(
+    sentence`Expected mount to be a path such as "/data", found ${mount}`,
+  );
 }

@@ -1,9 +1,19 @@
-import { digestOf } from "../runtime/mod.ts";
+import { readDocument } from "../arrays/mod.ts";
+import { findPaths, type FoundPaths } from "../hierarchy/mod.ts";
+import {
+  formatZarrJson,
+  isGroupDocument,
+  isMembers,
+  parseExactZarrJson,
+  parseZarrJson,
+} from "../metadata/mod.ts";
+import { runConcurrently } from "../runtime/mod.ts";
 import {
   type Backend,
   backendOf,
   type Store,
   type StoreKey,
+  type StoreOptions,
 } from "../stores/mod.ts";
 import {
   isAnyDocument,
@@ -15,12 +25,15 @@ import {
   v2View,
 } from "../views/mod.ts";
 import { INNER_CHUNKS } from "../zarrita/mod.ts";
-import { BoundedCache, ChunkValues, type NeededBytes } from "./chunk_values.ts";
+import {
+  BoundedCache,
+  ChunkValues,
+  type NeededBytes,
+  type Value,
+  valueInMemory,
+} from "./chunk_values.ts";
 import { Deadline } from "./deadline.ts";
 import type { ParsedOptions, ServedForm } from "./handler_options.ts";
-import type { FoundPaths } from "../hierarchy/mod.ts";
-import { consolidated, nodesIn } from "./served_nodes.ts";
-import { type Value, valueInMemory } from "./served_value.ts";
 
 /** The changes of nodes that each form shows; `undefined` shows nodes as they are stored. */
 const TRANSLATIONS: Readonly<Record<ServedForm, Translation | undefined>> = {
@@ -28,6 +41,11 @@ const TRANSLATIONS: Readonly<Record<ServedForm, Translation | undefined>> = {
   "plain": PLAIN,
   "inner chunks": INNER_CHUNKS,
 };
+
+/** The most keys that are listed to find nodes, and the most nodes. */
+const LIMITS = { keys: 100_000, nodes: 1000 };
+/** The number of documents that are read at once. */
+const AT_ONCE = 16;
 
 /** Looks up the values that a store shows, and keeps documents for some time. */
 export class ShownStore {
@@ -81,7 +99,10 @@ export class ShownStore {
     return await this.#chunks.find(key, stored, needed, deadline);
   }
 
-  /** Finds the nodes in a folder, as {@linkcode nodesIn} does. */
+  /**
+   * Finds the nodes in a folder: those whose documents the store lists or, if it cannot list,
+   * those in the consolidated metadata of the folder.
+   */
   nodes(root: "" | StoreKey, deadline: Deadline): Promise<FoundPaths> {
     return deadline.run((options) => nodesIn(this.#store, root, options));
   }
@@ -132,8 +153,63 @@ export class ShownStore {
         : bytes;
     });
     if (bytes === undefined) return undefined;
-    const value = valueInMemory(bytes, await digestOf(bytes));
+    const value = await valueInMemory(bytes);
     this.#documents.set(key, value);
     return value;
+  }
+}
+
+async function nodesIn(
+  store: Store,
+  root: "" | StoreKey,
+  options: StoreOptions,
+): Promise<FoundPaths> {
+  const bytes = typeof store.list === "function"
+    ? undefined
+    : await readDocument(store, `${root as StoreKey}/zarr.json`, options);
+  const document = bytes && parseZarrJson(bytes);
+  const found = await findPaths({ store, root }, document, options, LIMITS);
+  return bytes && !found.paths ? { ...found, paths: [""] } : found;
+}
+
+/**
+ * Adds the nodes below the root to the document of the root, if it is a group without
+ * consolidated metadata: clients cannot list keys over HTTP. A store whose nodes cannot all
+ * be found and read keeps its document.
+ *
+ * @param read Reads a document as it is shown.
+ */
+async function consolidated(
+  bytes: Uint8Array,
+  store: Store,
+  read: (key: StoreKey) => Promise<Uint8Array | undefined>,
+  options: StoreOptions,
+): Promise<Uint8Array> {
+  const document = parseZarrJson(bytes);
+  const isAlone = isGroupDocument(document) && isMembers(document) &&
+    !isMembers(document.consolidated_metadata);
+  if (!isAlone) return bytes;
+  try {
+    const { paths: found = [], areAll } = await nodesIn(store, "", options);
+    const paths = found.filter((path) => path !== "");
+    if (!areAll || paths.length === 0) return bytes;
+    const metadata: Record<string, unknown> = Object.fromEntries(
+      paths.map((path) => [path, undefined]),
+    );
+    await runConcurrently(paths, AT_ONCE, async (path) => {
+      const shown = await read(`/${path}/zarr.json`);
+      if (shown) metadata[path] = parseExactZarrJson(shown);
+    });
+    return formatZarrJson({
+      ...parseExactZarrJson(bytes) as object,
+      consolidated_metadata: {
+        kind: "inline",
+        must_understand: false,
+        metadata,
+      },
+    });
+  } catch {
+    options.signal?.throwIfAborted();
+    return bytes; // Requests for the node that cannot be read get the error.
   }
 }

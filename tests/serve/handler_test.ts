@@ -10,7 +10,11 @@ import {
   type Store,
   type StoreKey,
 } from "../../mod.ts";
-import { allowsRange, failedCondition } from "../../src/serve/conditions.ts";
+import {
+  allowsRange,
+  failedCondition,
+  validatorsOf,
+} from "../../src/serve/request.ts";
 import { withZarrParts } from "../../zarrita.ts";
 import { encodeJson } from "../support/documents.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
@@ -127,7 +131,7 @@ Deno.test("createHandler evaluates conditions by the time of files, to the secon
 Deno.test("createHandler takes a date of If-Range for a version only if it is a second old", () => {
   const modified = Date.UTC(2026, 0, 2, 3, 4, 5);
   const headers = new Headers({ "if-range": "Fri, 02 Jan 2026 03:04:05 GMT" });
-  const validated = { etag: '"x"', modified };
+  const validated = validatorsOf("x", modified);
   assertEquals(allowsRange(headers, validated, modified + 999), false);
   assertEquals(allowsRange(headers, validated, modified + 1000), true);
 });
@@ -149,7 +153,7 @@ Deno.test("createHandler takes all dates of conditions for GMT, in any time zone
         const statusAt = (modified: number) =>
           failedCondition(
             new Headers({ "if-modified-since": date }),
-            { etag: undefined, modified },
+            validatorsOf(undefined, modified),
           );
         assertEquals(statusAt(modified), 304, date);
         assertEquals(statusAt(modified + 1000), undefined, date);
