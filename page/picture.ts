@@ -1,6 +1,6 @@
 /// <reference lib="dom" />
 import * as zarr from "zarrita";
-import type { PictureAxes } from "../src/cli/page/chunk_map.ts";
+import type { PictureAxes } from "../src/cli/page/drawings.ts";
 import type { ImageChannel } from "../src/hierarchy/mod.ts";
 import {
   extentOf,

@@ -6,7 +6,7 @@ takeAll();
 await import("./adopt/adopt_tiffs_test.ts");
 await import("./chunk_key_encoding/properties_test.ts");
 await import("./chunk_key_encoding/template_properties_test.ts");
-await import("./cli/index_pages_test.ts");
+await import("./cli/create_pages_test.ts");
 await import("./cli/multiscale_pages_test.ts");
 await import("./cli/read_places_test.ts");
 await import("./codecs/decode_jpeg_test.ts");

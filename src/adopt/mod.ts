@@ -5,6 +5,7 @@ export {
   adoptFiles,
   type AdoptionOptions,
   type AdoptionReport,
+  type FileFormat,
   type FilesToAdopt,
   type Placement,
   stackNames,

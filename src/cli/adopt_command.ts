@@ -1,16 +1,43 @@
-import type { Adopted, AdoptionOptions } from "../adopt/mod.ts";
-import { FileSystemStore } from "../stores/mod.ts";
-import { findAdopted } from "./adopted_files.ts";
+import { walk } from "@std/fs/walk";
+import { basename, dirname, relative, resolve, sep } from "node:path";
+import {
+  type Adopted,
+  adoptFiles,
+  exampleOf,
+  exampleTemplate,
+  type FileFormat,
+  type FilesToAdopt,
+  nameProblem,
+  placeByName,
+  type Placement,
+  stackNames,
+  tiffFormat,
+  zipFormat,
+} from "../adopt/mod.ts";
+import {
+  type ChunkKeyEncoding,
+  SuffixChunkKeyEncoding,
+  TemplateChunkKeyEncoding,
+} from "../chunk_key_encoding/mod.ts";
+import type { ChunkKeyError } from "../errors/mod.ts";
+import { FileSystemStore, type StoreKey } from "../stores/mod.ts";
 import {
   type Arguments,
   type Command,
   type Result,
   UsageError,
+  usageError,
   wholeNumber,
 } from "./command.ts";
 import { withFolder } from "./error_output.ts";
-import { bytesText, quoted, shapeText, unitsText } from "./format.ts";
-import { assertTarget, stateOf } from "./open_store.ts";
+import {
+  bytesText,
+  compareNames,
+  quoted,
+  shapeText,
+  unitsText,
+} from "./format.ts";
+import { assertPath, assertTarget, stateOf } from "./open_store.ts";
 import type { Outputs } from "./outputs.ts";
 
 /** `zarr-parts adopt FILES… --into PATH` */
@@ -74,31 +101,20 @@ export const ADOPT: Command = {
       throw new UsageError(`--${misplaced} is for ${other} only`);
     }
     const page = wholeNumber(args, "page");
-    const options: AdoptionOptions = {
-      link,
-      overwrite: args.has("overwrite"),
-      dryRun: args.has("dry-run"),
-      signal: io.signal,
-      onProgress: io.progress,
-    };
-    const adopt = await import("../adopt/mod.ts");
-    const place = [new FileSystemStore(root), path] as const;
+    const pyramid = args.has("multiscale") && { pyramid: { path } };
+    const adopt = <F>(format: FileFormat<F>) =>
+      adoptFiles(new FileSystemStore(root), path, format, files, {
+        link,
+        overwrite: args.has("overwrite"),
+        dryRun: args.has("dry-run"),
+        signal: io.signal,
+        onProgress: io.progress,
+      });
     try {
-      const pyramid = args.has("multiscale") && { pyramid: { path } };
       const adopted = format === "zip"
-        ? adopt.adoptFiles(
-          ...place,
-          adopt.zipFormat(args.text("array") ?? ""),
-          files,
-          options,
-        )
-        : adopt.adoptFiles(
-          ...place,
-          adopt.tiffFormat({ page, ...pyramid }),
-          files,
-          options,
-        );
-      return reportOf(await adopted, args, into);
+        ? await adopt(zipFormat(args.text("array") ?? ""))
+        : await adopt(tiffFormat({ page, ...pyramid }));
+      return reportOf(adopted, args, into);
     } catch (error) {
       // A run removes its indexes only if all of them are new.
       const isNew = !args.has("overwrite") && !args.has("dry-run");
@@ -170,4 +186,253 @@ function reportOf(
       ...notes.map((note) => `  ${note}`),
     ],
   };
+}
+
+/** The files that arguments name, and where they become arrays. */
+interface AdoptedFiles {
+  readonly format: "tiff" | "zip";
+  /** The folder of the store. */
+  readonly root: string;
+  /** The path of the array in the store. */
+  readonly path: string;
+  /** Whether files get the names of their chunks, too. */
+  readonly link: boolean;
+  readonly files: FilesToAdopt;
+}
+
+/**
+ * Finds the files that an array is made of, and what places them: a template of their names,
+ * a table, or their order in a stack.
+ *
+ * @param into The folder of the array.
+ * @throws {UsageError} If files lie elsewhere than they may, or nothing says their places.
+ */
+async function findAdopted(
+  args: Arguments,
+  into: string,
+): Promise<AdoptedFiles> {
+  const table = args.text("places");
+  const tables = table === undefined
+    ? undefined
+    : await import("./read_places.ts");
+  const places = await tables?.readPlaces(table!);
+  const link = ["link", "multiscale", "places"].some((name) => args.has(name));
+  const given = places?.files.map(({ path }) => path) ?? args.operands;
+  for (const place of [...given, into]) assertPath(place);
+  const folder = resolve(into);
+  const template = args.text("template");
+  const named = template === undefined
+    ? undefined
+    : new TemplateChunkKeyEncoding(template);
+  const paths: string[] = [];
+  for (const place of given) {
+    paths.push(...await filesAt(place, named, link, folder));
+  }
+  const format = formatOf(paths);
+  const outside = paths.find((path) => !path.startsWith(withEnd(folder)));
+  if (!link && outside !== undefined) {
+    throw usageError`File ${outside} is not in ${into}, the folder of the array: expected --into with a folder that holds the files, or --link, which gives each file a second name there`;
+  }
+  const suffix = new SuffixChunkKeyEncoding(
+    extensionOf(paths[0]!) || (format === "zip" ? ".zip" : ".tiff"),
+  );
+  const byName = named ?? (link ? undefined : suffix);
+  const names = paths.map((path) => nameOf(path, named, link, folder));
+  for (const [i, name] of names.entries()) {
+    const problem = byName && nameProblem(byName, name);
+    if (problem) throw misnamed(paths[i]!, byName, problem, names);
+  }
+  if (!byName && !places && !args.has("stack") && paths.length > 1) {
+    const count = unitsText(paths.length, "file");
+    const template = `--template${suggest(names)}`;
+    throw new UsageError(
+      `Expected ${template}, --places or --stack, which say the places of ${count} in the array`,
+    );
+  }
+  const dimensionNames = args.text("dimension-names")?.split(",")
+    .map((name) => name.trim() || null);
+  const isPicture = format === "tiff";
+  const place = (own: readonly (string | null)[]): Placement => {
+    // As many new dimensions as there are further names, or columns of no dimension.
+    const further = dimensionNames
+      ? dimensionNames.length - own.length
+      : places?.header?.filter((name) => !own.includes(name.toLowerCase()))
+        .length ?? 1;
+    const stack = args.has("stack") ? Math.max(further, 1) : 0;
+    const all = [...stackNames(stack), ...own];
+    const placed = places
+      ? tables!.placeByColumns(places, all, dimensionNames, isPicture)
+      : byName
+      ? { coordinates: placeByName(byName, names, all, isPicture) }
+      : {
+        coordinates: names.map((_, i) => all.map((_, n) => n === 0 ? i : 0)),
+        notes: notesOnOrder(names),
+      };
+    return { ...placed, stack, ...dimensionNames && { dimensionNames } };
+  };
+  const root = link ? commonFolder([folder, ...paths.map(dirname)]) : folder;
+  return {
+    format,
+    root,
+    path: slashed(relative(root, folder)),
+    link,
+    files: {
+      keys: paths.map((path): StoreKey => `/${slashed(relative(root, path))}`),
+      encoding: link ? suffix : byName!,
+      place,
+    },
+  };
+}
+
+/** Returns a note on files in the order of shells, which sort `day10` before `day2`. Any other order is meant. */
+function notesOnOrder(names: readonly string[]): string[] {
+  const sorted = names.toSorted(compareNames);
+  const place = names.findIndex((name, i) => name !== sorted[i]);
+  const isOfShell = names.every((name, i) => i === 0 || names[i - 1]! < name);
+  if (place < 0 || !isOfShell) return [];
+  const pair = `${quoted(names[place]!)} before ${quoted(sorted[place]!)}`;
+  const template = `--template${suggest(names)}`;
+  return [
+    `The files are stacked in the order given, ${pair}: give their folder for the order of their numbers, or ${template}`,
+  ];
+}
+
+/** The formats of files, by the ends of their names. */
+const ZIP = /\.zip$/i;
+const TIFF = /\.(?:tiff?|btf|tf8)$/i;
+
+/** Lists the files of a path: the file itself, or those of a folder that are to be adopted. */
+async function filesAt(
+  place: string,
+  named: TemplateChunkKeyEncoding | undefined,
+  link: boolean,
+  folder: string,
+): Promise<string[]> {
+  const path = resolve(place);
+  const info = await stateOf(path);
+  if (info === undefined) {
+    throw new Error(`There is no file or folder ${quoted(place)}`);
+  }
+  if (!info.isDirectory) return [path];
+  const all: string[] = [];
+  for await (const { path: file } of walk(path, { includeDirs: false })) {
+    if (ZIP.test(file) || TIFF.test(file)) all.push(file);
+  }
+  all.sort(compareNames);
+  const adopted = all.filter((file) => {
+    // Links that an earlier run made have the names of chunks, and are not adopted again.
+    if (link && isChunk(folder, file)) return false;
+    if (named === undefined) return link || isChunk(folder, file);
+    const problem = nameProblem(named, nameOf(file, named, link, folder));
+    return problem === undefined || problem.nearest !== undefined;
+  });
+  if (adopted.length === 0) throw nothingIn(place, named, all);
+  return adopted;
+}
+
+/** The part of a path that a template names: all below the folder of the array, or as many names as the template has. */
+function nameOf(
+  path: string,
+  named: TemplateChunkKeyEncoding | undefined,
+  link: boolean,
+  folder: string,
+): string {
+  if (!link) return slashed(relative(folder, path));
+  const count = named?.format.split("/").length ?? 1;
+  return path.split(sep).slice(-count).join("/");
+}
+
+/** Whether a file has a name such as `c/0/1.tif` in the folder of an array, or in one of a group of levels. */
+function isChunk(folder: string, path: string): boolean {
+  const name = slashed(relative(folder, path));
+  const encoding = new SuffixChunkKeyEncoding(extensionOf(name));
+  return [name, name.replace(/^\d+\/(?:data\/)?/, "")]
+    .some((each) => nameProblem(encoding, each) === undefined);
+}
+
+/** The error for a folder without files that are to be adopted. */
+function nothingIn(
+  place: string,
+  named: TemplateChunkKeyEncoding | undefined,
+  present: readonly string[],
+): UsageError {
+  const names = present.map((path) => basename(path));
+  const found = names.length === 0
+    ? "found no TIFF or zip files"
+    : `found files such as ${quoted(names[0]!)}`;
+  const [folder, template] = [quoted(place), suggest(names)];
+  if (named !== undefined) {
+    const names = `${exampleOf(named)}, ${found}${template}`;
+    const format = `--template ${quoted(named.format)}`;
+    return new UsageError(
+      `No file in ${folder} fits ${format}: expected names such as ${names}`,
+    );
+  }
+  return new UsageError(
+    `Expected files in ${folder} with names such as c/0/1.tif, ${found}; --template takes other names${template}, and --places or --link with --stack take any names`,
+  );
+}
+
+/** Says a template that fits names. */
+function suggest(names: readonly string[]): string {
+  const format = exampleTemplate(names);
+  return format === undefined ? "" : `, such as --template '${format}'`;
+}
+
+/** The error for a file whose name does not give its coordinates. */
+function misnamed(
+  path: string,
+  encoding: ChunkKeyEncoding,
+  { nearest, problem }: ChunkKeyError,
+  names: readonly string[],
+): UsageError {
+  const isTemplate = encoding instanceof TemplateChunkKeyEncoding;
+  const does = isTemplate
+    ? `fit --template ${quoted(encoding.format)}`
+    : "have the name of a chunk";
+  const expected = nearest === undefined
+    ? `expected names such as ${exampleOf(encoding)}`
+    : `it ${problem}, as in ${nearest}`;
+  const advice = isTemplate
+    ? suggest(names)
+    : `, --template for other names with numbers, or --link${suggest(names)}`;
+  return new UsageError(
+    `File ${quoted(path)} does not ${does}: ${expected}${advice}`,
+  );
+}
+
+/** The innermost folder that holds all folders. */
+function commonFolder(folders: readonly string[]): string {
+  return folders.reduce((common, folder) => {
+    while (folder !== common && !folder.startsWith(withEnd(common))) {
+      common = dirname(common);
+    }
+    return common;
+  });
+}
+
+function withEnd(folder: string): string {
+  return folder.endsWith(sep) ? folder : folder + sep;
+}
+
+/** The format of files, by their names. */
+function formatOf(paths: readonly string[]): "tiff" | "zip" {
+  const ozx = paths.find((path) => /\.ozx$/i.test(path));
+  if (ozx !== undefined) {
+    throw usageError`File ${ozx} is an archive of OME-Zarr: inspect, verify, convert and serve read it as it is`;
+  }
+  const zip = paths.find((path) => ZIP.test(path));
+  const other = paths.find((path) => !ZIP.test(path));
+  if (zip === undefined) return "tiff";
+  if (other === undefined) return "zip";
+  throw usageError`Expected files of one format, found ${zip} and ${other}`;
+}
+
+function extensionOf(path: string): string {
+  return /\.[^./\\]+$/.exec(path)?.[0] ?? "";
+}
+
+/** A path with `/` between names, as in keys. */
+function slashed(path: string): string {
+  return path.replaceAll(sep, "/");
 }

@@ -1,26 +1,54 @@
 import { dirname, relative, resolve } from "node:path";
+import { parseArray } from "../arrays/mod.ts";
 import {
   type Conversion,
   convert,
+  type ConvertedArray,
   convertInPlace,
   type ConvertOptions,
   isUnfinished,
+  LayoutError,
   type NodeLocation,
+  type RecodedChunks,
 } from "../jobs/mod.ts";
-import { FileSystemStore } from "../stores/mod.ts";
-import type { Arguments, Command, Io, Result } from "./command.ts";
-import { CONTAINER_OPTIONS, containerOf } from "./container_arguments.ts";
-import { drawLayout, drawOthers, nameOf } from "./draw_array.ts";
-import { bytesText, countText, unitsText } from "./format.ts";
-import { neededCodecs } from "./needed_codecs.ts";
 import {
+  type ArrayMetadata,
+  namedCodecs,
+  type NamedConfiguration,
+} from "../metadata/mod.ts";
+import { FileSystemStore } from "../stores/mod.ts";
+import { innermostCodecs } from "../zarrita/mod.ts";
+import {
+  type Arguments,
+  type Command,
+  type Io,
+  type Result,
+  UsageError,
+} from "./command.ts";
+import {
+  CONTAINER_OPTIONS,
+  containerOf,
   LAYOUT,
   RECODING,
   SPEED_OPTIONS,
-  withUsage,
-} from "./layout_arguments.ts";
-import { findArchive, openSource, openTarget } from "./open_source.ts";
-import { assertPath, pathOf } from "./open_store.ts";
+} from "./convert_arguments.ts";
+import { drawParts, nameOf } from "./draw_array.ts";
+import { withFlags } from "./error_output.ts";
+import {
+  bytesText,
+  countText,
+  shapeText,
+  someOf,
+  unitsText,
+} from "./format.ts";
+import { neededCodecs } from "./needed_codecs.ts";
+import {
+  assertPath,
+  findArchive,
+  openSource,
+  openTarget,
+  pathOf,
+} from "./open_store.ts";
 import type { Outputs } from "./outputs.ts";
 import { NODES, SHARE, SOURCE } from "./shared_options.ts";
 
@@ -160,7 +188,7 @@ async function run(
     if (mayBeUnfinished && await isUnfinished(target)) {
       io.note(`${args.operands.at(-1)!} is not finished${advice}`);
     }
-    throw withUsage(error);
+    throw error instanceof LayoutError ? new UsageError(error.message) : error;
   }
 }
 
@@ -219,6 +247,89 @@ function linesOf(conversion: Conversion, args: Arguments): string[] {
       "When all shares are done, run the command with --resume in place of --share",
     ],
   ];
+}
+
+/**
+ * The lines about what a conversion has not converted: metadata and nodes of Zarr v2, nodes
+ * that are excluded or not valid, and arrays that cannot get the layout.
+ */
+function drawOthers(
+  { v2Documents, v2Nodes, leftOut, excluded, others }: Conversion,
+  isInPlace: boolean,
+): string[] {
+  // A node stands for those below it.
+  const all = new Set(excluded);
+  const outermost = excluded.filter((path) =>
+    !all.has(path.slice(0, Math.max(0, path.lastIndexOf("/"))))
+  );
+  const left = isInPlace ? "left as they are" : "left out";
+  const removed = isInPlace ? "removed" : "not copied";
+  const became = isInPlace ? left : "became Zarr v3";
+  const keysOf = (paths: readonly string[]) => paths.map((path) => `/${path}`);
+  const lists = [
+    [`${removed}: Zarr v2 metadata beside zarr.json, `, v2Documents],
+    [`${became}: nodes of Zarr v2, `, keysOf(v2Nodes)],
+    [`${left} by --only or --exclude: `, keysOf(outermost)],
+  ] as const;
+  const reasons = Map.groupBy(others, ({ message }) => message);
+  return [
+    ...lists.flatMap(([text, keys]) =>
+      keys.length > 0 ? text + someOf(keys) : []
+    ),
+    ...Array.from(reasons, ([message, arrays]) => {
+      const paths = arrays.map(({ path }) => `/${path}`).join(", ");
+      const done = isInPlace ? "left" : "copied";
+      const are = arrays.length === 1 ? "it is" : "they are";
+      return `${done} as ${are}: ${paths}: ${withFlags(message)}`;
+    }),
+    ...leftOut.map(({ path, message }) =>
+      `left out /${path}: ${withFlags(message)}`
+    ),
+  ];
+}
+
+/** The new layout of an array with its first chunk, for a dry run. */
+function drawLayout(
+  { path, metadata, chunks, recoded }: ConvertedArray,
+): string[] {
+  const array = parseArray(metadata);
+  const first = array.keys.encode(metadata.shape.map(() => 0));
+  const made = recoded?.chunks ?? chunks;
+  const count = made === undefined ? "chunks" : unitsText(made, "chunk");
+  return [
+    `/${path}  ${count}, such as`,
+    ...drawParts(array.parts.map(({ keySuffix, size }) => ({
+      key: first + keySuffix,
+      size: size === undefined ? "" : countText(size),
+      holds: "",
+    }))),
+    ...recoded ? [encodingText(metadata, recoded)] : [],
+  ];
+}
+
+/** How chunks will be encoded, and how often those of the source are decoded for it. */
+function encodingText(
+  metadata: ArrayMetadata,
+  { decodes }: RecodedChunks,
+): string {
+  const { chunk_shape } = metadata.chunk_grid.configuration;
+  let shape = shapeText(chunk_shape);
+  let codecs = namedCodecs(metadata.codecs);
+  if (codecs[0]?.name === "sharding_indexed") {
+    const { chunk_shape: inner } = codecs[0].configuration as {
+      chunk_shape: number[];
+    };
+    shape = `shards of ${shape} in chunks of ${shapeText(inner)}`;
+    codecs = namedCodecs(innermostCodecs(codecs) as NamedConfiguration[]);
+  } else shape = `chunks of ${shape}`;
+  const names = codecs.map(({ name }) => name).join(", ");
+  const count = decodes.toFixed(decodes < 10 ? 2 : 0);
+  const times = decodes === 0
+    ? ", as they are encoded"
+    : decodes > 1.005
+    ? `; each chunk of the source is decoded ${count} times, and more rarely with more --memory`
+    : "";
+  return `  ${shape}, by ${names}${times}`;
 }
 
 /** The location of a source on this machine in the outermost group around it. */

@@ -17,15 +17,12 @@ const FORMS =
 /**
  * Parses the option `--georeference`.
  *
- * @returns What gives each array its georeference; `undefined` without the option.
+ * @returns What gives each array its georeference.
  * @throws {UsageError} If the option has another form, or names a file that cannot be read.
  */
 export async function parseGeoreference(
-  text: string | undefined,
-): Promise<
-  ((metadata: ArrayMetadata) => Georeference | undefined) | undefined
-> {
-  if (text === undefined) return undefined;
+  text: string,
+): Promise<(metadata: ArrayMetadata) => Georeference | undefined> {
   if (text === "none") return () => undefined;
   const [, place = text, crs] = /^(.*),\s*([a-z]+:.+)$/i.exec(text) ?? [];
   const numbers = place.split(",").map((each) =>

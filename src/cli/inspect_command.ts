@@ -1,16 +1,22 @@
-import type { ZipDescription } from "../zip/mod.ts";
-import { inspect, type InspectedChunk, type Inspection } from "../jobs/mod.ts";
+import {
+  inspect,
+  type InspectedArray,
+  type InspectedChunk,
+  type Inspection,
+} from "../jobs/mod.ts";
 import { coordinatesInShard } from "../shards/mod.ts";
+import type { ZipDescription } from "../zip/mod.ts";
 import { type Command, valueOf } from "./command.ts";
 import {
   type Branch,
-  drawNode,
+  drawParts,
+  fieldsOf,
   nameOf,
   storedText,
   treeOf,
 } from "./draw_array.ts";
 import { bytesText, countText, shapeText } from "./format.ts";
-import { openSource } from "./open_source.ts";
+import { openSource } from "./open_store.ts";
 import type { Outputs } from "./outputs.ts";
 import { NODES, SOURCE } from "./shared_options.ts";
 
@@ -90,6 +96,39 @@ function archiveText(
     ...unreadable === 0 ? [] : [`${countText(unreadable)} not readable`],
     ...omeVersion === undefined ? [] : [`OME-Zarr ${omeVersion} by RFC-9`],
   ].join(", ");
+}
+
+/** The lines about a node. */
+function drawNode(
+  node: Inspection["nodes"][number],
+  place: string,
+): string[] {
+  const title = node.path === "" ? place : `/${node.path}`;
+  if (node.kind === "invalid") return [`${title}  not valid: ${node.message}`];
+  const version = node.zarrFormat === 2 ? " of Zarr v2, shown as v3" : "";
+  const kind = `${node.kind}${version}`;
+  if (node.kind === "group") return [`${title}  ${kind}`];
+  return [
+    `${title}  ${kind}`,
+    ...fieldsOf(node).map(([name, text]) => `  ${name.padEnd(14)}${text}`),
+    ...node.damage === undefined ? [] : [`  damaged: ${node.damage}`],
+    ...node.chunk === undefined ? [] : drawChunk(node, node.chunk),
+  ];
+}
+
+/** The lines about a chunk. */
+function drawChunk(array: InspectedArray, chunk: InspectedChunk): string[] {
+  const what = array.innerChunkShape ? "shard" : "chunk";
+  const name = `${what} ${chunk.coordinates.join(", ")}`.trimEnd();
+  if (chunk.size === undefined) return [`  ${name} is absent: ${chunk.key}`];
+  return [
+    `  ${name}, ${countText(chunk.size)} bytes`,
+    ...drawParts(chunk.parts.map(({ key, length }, i) => ({
+      key,
+      size: countText(length),
+      holds: array.parts[i]!.holds.join(", "),
+    }))),
+  ];
 }
 
 /** Shades from few bytes to many. */

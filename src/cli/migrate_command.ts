@@ -2,7 +2,7 @@ import { migrate, type Migration } from "../jobs/mod.ts";
 import type { Command } from "./command.ts";
 import { withFlags } from "./error_output.ts";
 import { someOf, unitsText } from "./format.ts";
-import { openTarget } from "./open_source.ts";
+import { openTarget } from "./open_store.ts";
 
 /** `zarr-parts migrate PATH` */
 export const MIGRATE: Command = {

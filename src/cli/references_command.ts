@@ -14,8 +14,7 @@ import {
 } from "./command.ts";
 import { unitsText } from "./format.ts";
 import { neededCodecs } from "./needed_codecs.ts";
-import { openSource } from "./open_source.ts";
-import { pathOf } from "./open_store.ts";
+import { openSource, pathOf } from "./open_store.ts";
 import type { Outputs } from "./outputs.ts";
 import { NODES, SOURCE } from "./shared_options.ts";
 

@@ -2,7 +2,7 @@ import { repair } from "../jobs/mod.ts";
 import type { Command } from "./command.ts";
 import { withFlags } from "./error_output.ts";
 import { bytesText, countText, unitsText } from "./format.ts";
-import { openTarget } from "./open_source.ts";
+import { openTarget } from "./open_store.ts";
 import type { Outputs } from "./outputs.ts";
 import { CODECS, FAIL_ON, THREADS } from "./shared_options.ts";
 

@@ -8,11 +8,14 @@ import {
   valueOf,
 } from "./command.ts";
 import { jsonText, quoted } from "./format.ts";
-
-import { findArchive, openSource } from "./open_source.ts";
-import { pathOf as localPath, stateOf } from "./open_store.ts";
+import {
+  findArchive,
+  openSource,
+  pathOf as localPath,
+  stateOf,
+} from "./open_store.ts";
 import type { Outputs } from "./outputs.ts";
-import { createPages } from "./page/index_pages.ts";
+import { createPages } from "./page/create_pages.ts";
 import { SOURCE } from "./shared_options.ts";
 
 const DEFAULT_PORT = 8000;

@@ -2,7 +2,6 @@ import type { Share } from "../arrays/mod.ts";
 import { type CodecRegistry, registerCodecs } from "../codecs/mod.ts";
 import type { Finding, VerifyOptions } from "../jobs/mod.ts";
 import { oneOf, type OptionGroup, valueOf, wholeNumber } from "./command.ts";
-import { MODULES } from "./page/modules.ts";
 
 /** The options that choose nodes of a group, which may be repeated. */
 export const NODES = {
@@ -93,13 +92,14 @@ export const CODECS: NonNullable<VerifyOptions["codecs"]> = {
   },
 };
 
+/** The specifier of zarrita, which is no import of this package, for commands and pages. */
+export const ZARRITA: string = "npm:zarrita@0.7.5";
+
 let loading: Promise<CodecRegistry | undefined> | undefined;
 
 async function loadRegistry(): Promise<CodecRegistry | undefined> {
   try {
-    // The specifier is computed, since zarrita is no import of this package. Pages run the same version.
-    const specifier = MODULES.get("zarrita")!;
-    const { registry } = await import(specifier);
+    const { registry } = await import(ZARRITA);
     registerCodecs(registry);
     return registry;
   } catch {

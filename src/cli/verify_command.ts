@@ -1,7 +1,7 @@
 import { type Verification, verify } from "../jobs/mod.ts";
 import type { Command } from "./command.ts";
 import { countText, unitsText } from "./format.ts";
-import { openSource } from "./open_source.ts";
+import { openSource } from "./open_store.ts";
 import { withFlags } from "./error_output.ts";
 import type { Outputs } from "./outputs.ts";
 import {

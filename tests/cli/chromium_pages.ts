@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import type { Browser, Page } from "playwright-core";
 import type { MemoryStore } from "../../mod.ts";
 import { createHandler } from "../../serve.ts";
-import { createPages } from "../../src/cli/page/index_pages.ts";
+import { createPages } from "../../src/cli/page/create_pages.ts";
 import { pixelsOf } from "../browser/page.ts";
 
 /** A page of Chromium that shows the pages of a store. */

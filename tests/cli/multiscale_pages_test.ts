@@ -8,7 +8,7 @@ import {
   type StoreKey,
 } from "../../mod.ts";
 import { paintChannels } from "../../page/colors.ts";
-import { createPages } from "../../src/cli/page/index_pages.ts";
+import { createPages } from "../../src/cli/page/create_pages.ts";
 import { channelsOf, multiscalesOf } from "../../src/hierarchy/mod.ts";
 import { withoutNamedNodes } from "../../src/hierarchy/mod.ts";
 import { encodeJson, utf8 } from "../support/documents.ts";

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { extentOf, paint, paintSamples, rangeOf } from "../../page/colors.ts";
 import { numbersOf, transpose, windowOf } from "../../page/slices.ts";
-import { choosePictureAxes } from "../../src/cli/page/chunk_map.ts";
+import { choosePictureAxes } from "../../src/cli/page/drawings.ts";
 
 Deno.test("choosePictureAxes takes dimensions named as places, or the last ones, and colors", () => {
   const cases: [number[], (string | null)[], string, unknown[]][] = [

@@ -9,10 +9,12 @@ import { imagecodecsFor } from "../needed_codecs.ts";
 import {
   choosePictureAxes,
   type ChunkMap,
+  drawChunkMap,
+  drawInnerChunks,
+  drawParts,
   mapChunks,
   type PictureAxes,
-} from "./chunk_map.ts";
-import { drawChunkMap, drawInnerChunks, drawParts } from "./drawings.ts";
+} from "./drawings.ts";
 import {
   documentOf,
   explain,

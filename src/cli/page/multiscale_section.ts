@@ -4,7 +4,7 @@ import type { Members } from "../../metadata/mod.ts";
 import { runConcurrently } from "../../runtime/mod.ts";
 import { nameOf } from "../draw_array.ts";
 import { countText, shapeText, unitsText } from "../format.ts";
-import { choosePictureAxes, type PictureAxes } from "./chunk_map.ts";
+import { choosePictureAxes, type PictureAxes } from "./drawings.ts";
 import {
   documentOf,
   explain,

@@ -10,9 +10,9 @@ import {
   type Store,
   type StoreKey,
 } from "../../mod.ts";
-import { MODULES } from "../../src/cli/page/modules.ts";
-import { choosePictureAxes, mapChunks } from "../../src/cli/page/chunk_map.ts";
-import { createPages } from "../../src/cli/page/index_pages.ts";
+import { MODULES } from "../../src/cli/page/assets.ts";
+import { choosePictureAxes, mapChunks } from "../../src/cli/page/drawings.ts";
+import { createPages } from "../../src/cli/page/create_pages.ts";
 import { encodeJson, V2_GROUP, v2Metadata } from "../support/documents.ts";
 import { runs } from "../support/runs.ts";
 
