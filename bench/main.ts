@@ -3,7 +3,7 @@
  * take up to ten minutes on two processors.
  *
  *     --quick           few sizes and rounds, to see that a benchmark works
- *     --seconds=0.3     how long each row is measured, after the least number of rounds
+ *     --seconds=0.2     how long each row is measured, after the least number of rounds
  *     --rounds=N        measures each row in at most N rounds
  *     --beside=MODULE   the mod.ts of another version, measured in the same rounds as `before`
  *     --disk=FOLDER     where files on disk are made

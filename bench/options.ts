@@ -45,7 +45,7 @@ export async function parseArguments(
     allowPositionals: true,
     options: {
       quick: { type: "boolean", default: false },
-      seconds: { type: "string", default: "0.3" },
+      seconds: { type: "string", default: "0.2" },
       rounds: { type: "string" },
       beside: { type: "string" },
       disk: { type: "string" },

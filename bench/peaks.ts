@@ -41,7 +41,7 @@ interface Work {
 
 /** The sizes of the shard and of the array. */
 const shardSize = (quick: boolean) => quick ? 64 * MIB : 1024 * MIB;
-const planeCount = (quick: boolean) => quick ? 128 : 4096;
+const planeCount = (quick: boolean) => quick ? 128 : 2048;
 
 const WORKS: readonly Work[] = [{
   title: "Splitting and joining a sparse shard in files",
@@ -128,7 +128,7 @@ const WORKS: readonly Work[] = [{
       recode: {
         codecs: "zstd:1",
         chunks: [1, 256, 256],
-        shards: [4096, 512, 512],
+        shards: [2048, 512, 512],
       },
     }),
   },

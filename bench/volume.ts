@@ -64,7 +64,7 @@ export async function benchVolume(options: Options): Promise<Report> {
     if (peer !== undefined) peers.push(used.use(peer));
   }
   const pool = used.use(new ThreadPool(2));
-  const effort = { least: 5, warmUps: 1, ...options };
+  const effort = { least: 3, warmUps: 1, ...options };
   const bench: Bench = { peers, pool, effort };
   const comparisons: Comparison[] = [];
   const contents: string[] = [];
