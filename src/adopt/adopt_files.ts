@@ -126,9 +126,8 @@ interface ComposedArray {
 }
 
 /** A file as a shard, with the record of the file. */
-export interface AdoptedShard extends FileRecord {
-  readonly key: StoreKey;
-  readonly coordinates: readonly number[];
+export interface AdoptedShard
+  extends FileRecord, Pick<PlacedFile, "key" | "coordinates"> {
   /** The extents of its inner chunks. */
   readonly index: ShardIndex;
 }

@@ -1,3 +1,4 @@
+import { arrayMetadata } from "../arrays/mod.ts";
 import {
   checkExclusive,
   checkOptions,
@@ -6,17 +7,53 @@ import {
   TEXT,
   wholeFrom,
 } from "../errors/mod.ts";
+import type { ArrayMetadata } from "../metadata/mod.ts";
 import { assertStore, type Store, type StoreKey } from "../stores/mod.ts";
-import { MOST_OVERVIEWS, MOST_PAGES, MOST_SERIES } from "../tiff/mod.ts";
+import {
+  bandsFirst,
+  commonRows,
+  differenceOf,
+  geoAttributes,
+  type GeoLevel,
+  type GeoPlace,
+  geoPlaceOf,
+  geoPlaceOfFiles,
+  joinAttributes,
+  leftOut,
+  MOST_OVERVIEWS,
+  MOST_PAGES,
+  MOST_SERIES,
+  MOST_TILES,
+  pyramidAttributes,
+  readTiff,
+  type TiffFileShards,
+  type TiffPicture,
+  type TiffSelection,
+  type TiffShard,
+  valueAttributes,
+  withBandsFirst,
+  withRows,
+} from "../tiff/mod.ts";
 import {
   type AdoptedArray,
+  type AdoptedShard,
   adoptFiles,
   ADOPTION_OPTIONS,
   type AdoptionOptions,
   arrayOf,
+  type FileFormat,
+  type PlacedFile,
+  stackNames,
 } from "./adopt_files.ts";
+import {
+  type FileArray,
+  type Mosaic,
+  mosaicMetadata,
+  mosaicOf,
+  type PlacedArray,
+  shardIndexOf,
+} from "./adopted_array.ts";
 import { findFiles } from "./find_files.ts";
-import { tiffFormat } from "./tiff_files.ts";
 
 /**
  * Makes a Zarr array of TIFF files, each of which becomes a shard with its tiles, or its
@@ -284,3 +321,335 @@ const PYRAMID_OPTIONS: OptionRules<AdoptPyramidOptions> = {
   ...COMMON_OPTIONS,
   name: TEXT,
 };
+
+/** Options of {@linkcode tiffFormat}. */
+interface TiffAdoption extends Omit<TiffSelection, "isPyramid"> {
+  /** The user's own attributes. */
+  readonly attributes?: Readonly<Record<string, unknown>> | undefined;
+  /** The path of a group whose arrays are the pages and their overviews, and the name of the picture. */
+  readonly pyramid?: {
+    readonly path: string;
+    readonly name?: string | undefined;
+  };
+}
+
+/** The name of the arrays in the groups of levels. */
+const VARIABLE = "data";
+
+/** Arrays of the pages of TIFFs, or groups whose arrays are the pages and their overviews. */
+export function tiffFormat(
+  { attributes, pyramid, page, series, overview, fillValue }: TiffAdoption,
+): FileFormat<TiffFileShards> {
+  const isPyramid = pyramid !== undefined;
+  const selection = { page, series, overview, fillValue, isPyramid };
+  return {
+    suffixes: [".tiff", ".tif"],
+    isPicture: true,
+    read: (store, key, options) => readTiff(store, key, selection, options),
+    dimensionsOf: ({ levels }) => levels[0]!.shard.dimensionNames,
+    async compose(files, { stack, dimensionNames, encoding }) {
+      const [{ picture, series }] = files as [PlacedTiff];
+      // GDAL finds levels of a place on the earth only if each is in a group of its own.
+      const isNested = isPyramid && picture.place !== undefined &&
+        geoPlaceOf(picture.place) !== undefined;
+      const { levels, notes } = isPyramid
+        ? levelsOf(files, stack, !isNested)
+        : {
+          levels: [levelOf(files, 0, stack)],
+          notes: notesOnPages(files, overview),
+        };
+      const { dataType, dimensionNames: own } = levels[0]!.shard;
+      const names = dimensionNames ??
+        (isNested ? namesForGdal(own) : undefined);
+      const geo = geoPlaceOfTiffs(files, stack);
+      const { y, x } = pictureOf(own, names ?? own);
+      const dimensions = y && x ? [y, x] as const : undefined;
+      const values = await valueAttributes(
+        files.flatMap(({ picture }) => picture.pages),
+        dataType,
+      );
+      const arrays = levels.map(({ shard, mosaic, geo: level, shards }, i) => ({
+        path: isNested ? `/${i}/${VARIABLE}` : isPyramid ? `/${i}` : "",
+        metadata: mosaicMetadata(
+          metadataOf(
+            shard,
+            names,
+            joinAttributes({
+              ...values.attributes,
+              ...dimensions && geoAttributes(geo.place, level, dimensions),
+            }, isPyramid ? {} : attributes),
+          ),
+          mosaic,
+          encoding,
+        ),
+        shards,
+      }));
+      const all = [
+        ...isPyramid ? notes : [],
+        ...files.flatMap(({ damages }) => damages),
+        ...geo.notes,
+        ...values.notes,
+        ...isPyramid ? [] : notes,
+      ];
+      if (!isPyramid) return { arrays, notes: all };
+      const group = pyramidAttributes({
+        name: pyramid.name ?? series?.name ?? pyramid.path.split("/").at(-1)!,
+        axes: (names ?? own).map((name, i) => ({
+          name: name ?? "",
+          ...series?.scales[own[i]!],
+        })),
+        channels: own.includes("c") ? series?.channels : undefined,
+        dataType,
+        levels: levels.map(({ geo }, i) => ({
+          path: arrays[i]!.path.slice(1),
+          ...geo,
+        })),
+        place: dimensions && geo.place,
+        dimensions: dimensions ?? ["y", "x"],
+      });
+      return {
+        arrays,
+        groups: new Map([
+          ...isNested ? levels.map((_, i) => [`/${i}`, {}] as const) : [],
+          ["", joinAttributes(group.attributes, attributes)],
+        ]),
+        notes: [...all, ...group.notes],
+      };
+    },
+  };
+}
+
+/** Returns notes on series and overviews that are not adopted. */
+function notesOnPages(
+  files: readonly PlacedTiff[],
+  overview: number | undefined,
+): string[] {
+  const series = files.find(({ hasSeries }) => hasSeries);
+  const notes = series === undefined ? [] : [
+    `${series.name} describes the dimensions of its pages, which are one dimension of the array: the option "series" keeps them, and --multiscale`,
+  ];
+  const most = files.reduce((a, b) => b.overviews > a.overviews ? b : a);
+  if (overview !== undefined || most.overviews === 0) return notes;
+  const count = most.overviews === 1
+    ? "an overview"
+    : `${most.overviews} overviews`;
+  return [
+    ...notes,
+    `${most.name} has ${count}, which the array leaves out: adoptPyramid, and zarr-parts adopt --multiscale, make a group of all levels`,
+  ];
+}
+
+/** Makes the arrays of all levels that all files have, and that fit together. */
+function levelsOf(
+  files: readonly PlacedTiff[],
+  stack: number,
+  mayMoveBands: boolean,
+): { levels: TiffLevel[]; notes: string[] } {
+  const fewest = files.reduce((a, b) =>
+    b.levels.length < a.levels.length ? b : a
+  );
+  const count = fewest.levels.length;
+  const notes = [...fewest.notes];
+  if (notes.length === 0 && files.some(({ levels }) => levels.length > count)) {
+    notes.push(
+      `${fewest.name} has levels up to ${
+        count - 1
+      }: those that other files have beyond are left out`,
+    );
+  }
+  const areBandsFirst = mayMoveBands &&
+    files.every(({ levels }) =>
+      levels.slice(0, count).every(({ shard }) => bandsFirst(shard))
+    );
+  const levels: TiffLevel[] = [];
+  for (let i = 0; i < count; i++) {
+    try {
+      levels.push(levelOf(files, i, stack, areBandsFirst));
+    } catch (error) {
+      if (i === 0 || !(error instanceof RangeError)) throw error;
+      notes.push(leftOut(i, error));
+      break;
+    }
+  }
+  return { levels, notes };
+}
+
+/**
+ * Names of dimensions by which GDAL finds rows and columns that are not the last dimensions;
+ * `undefined` if they are.
+ */
+function namesForGdal(names: readonly string[]): string[] | undefined {
+  if (names.at(-1) !== "band") return undefined;
+  return names.map((name) =>
+    ["y", "x"].includes(name) ? name.toUpperCase() : name
+  );
+}
+
+/** A TIFF at its place in arrays. */
+type PlacedTiff = TiffFileShards & PlacedFile;
+
+/** The array that one level of files makes. */
+interface TiffLevel {
+  /** The elements of the first file. */
+  readonly shard: TiffShard;
+  readonly mosaic: Mosaic;
+  readonly geo: GeoLevel;
+  readonly shards: readonly AdoptedShard[];
+}
+
+/**
+ * Makes an array of one level of files.
+ *
+ * @param level The number of the level among those that were read, from 0.
+ * @param areBandsFirst Whether bands come before rows; all shards can have them there.
+ * @throws {RangeError} If the files do not fit together.
+ */
+function levelOf(
+  files: readonly PlacedTiff[],
+  level: number,
+  stack: number,
+  areBandsFirst = false,
+): TiffLevel {
+  const inOrder = shardsOf(files, level, stack);
+  const shards = areBandsFirst
+    ? inOrder.map((shard) => bandsFirst(shard)!)
+    : inOrder;
+  const y = inOrder[0]!.dimensionNames.indexOf("y");
+  const placed = files.map((file, i): PlacedArray => ({
+    ...file,
+    ...arrayOfShard(shards[i]!),
+    coordinates: shards[i] === inOrder[i]
+      ? file.coordinates
+      : withBandsFirst(file.coordinates, y),
+    contents: file.levels[level]!.contents,
+  }));
+  const mosaic = mosaicOf(placed, "tiles");
+  const { shape, chunksPerShard } = mosaic;
+  const count = chunksPerShard.reduce((product, n) => product * n, 1);
+  if (count > MOST_TILES) {
+    throw new RangeError(
+      `Expected files of at most ${MOST_TILES} tiles, found ${count} in a file: adopt one page at a time by the option "page"`,
+    );
+  }
+  const [shard] = shards as [TiffShard];
+  const { y: height, x: width } = pictureOf(shard.dimensionNames, shape);
+  return {
+    shard,
+    mosaic,
+    geo: {
+      height: height!,
+      width: width!,
+      factorY: factorOf(files, level, "y"),
+      factorX: factorOf(files, level, "x"),
+    },
+    shards: placed.map((file) => ({
+      ...file,
+      index: shardIndexOf(file, chunksPerShard),
+    })),
+  };
+}
+
+/**
+ * The shards of one level of files. Tiles of rows without compression are divided or joined,
+ * so that all files have as many rows in a tile.
+ *
+ * @throws {RangeError} If files differ.
+ */
+function shardsOf(
+  files: readonly PlacedTiff[],
+  level: number,
+  stack: number,
+): TiffShard[] {
+  const shards = files.map(({ levels }) =>
+    stacked(levels[level]!.shard, stack)
+  );
+  const rows = commonRows(shards);
+  const alike = rows === undefined
+    ? shards
+    : shards.map((shard) => withRows(shard, rows)!);
+  for (const [i, shard] of alike.entries()) {
+    const difference = differenceOf(alike[0]!, shard);
+    if (difference === undefined) continue;
+    throw new RangeError(
+      `${files[0]!.name} and ${
+        files[i]!.name
+      } have ${difference}: files of one array agree in these; adopt them as several arrays, or convert some of them`,
+    );
+  }
+  return alike;
+}
+
+/** Gives a shard first dimensions of one element. */
+export function stacked(shard: TiffShard, count: number): TiffShard {
+  const ones = new Array<number>(count).fill(1);
+  return {
+    ...shard,
+    dimensionNames: [...stackNames(count), ...shard.dimensionNames],
+    shape: [...ones, ...shard.shape],
+    tileShape: [...ones, ...shard.tileShape],
+  };
+}
+
+/** The array in a file whose elements are a shard. */
+export function arrayOfShard(
+  { shape, tileShape, tiles }: TiffShard,
+): FileArray {
+  return { shape, chunkShape: tileShape, chunks: tiles };
+}
+
+/** The values of a list along the dimensions of rows and columns. */
+function pictureOf<T>(
+  names: readonly string[],
+  list: readonly T[],
+): { y: T | undefined; x: T | undefined } {
+  return { y: list[names.indexOf("y")], x: list[names.indexOf("x")] };
+}
+
+/** The number of elements of the page itself for each one of a level, by the longest file. */
+function factorOf(
+  files: readonly PlacedTiff[],
+  level: number,
+  axis: "y" | "x",
+): number {
+  const lengthOf = ({ picture: { height, width } }: PlacedTiff) =>
+    axis === "y" ? height : width;
+  const longest = files.reduce((a, b) => lengthOf(b) > lengthOf(a) ? b : a);
+  const { dimensionNames, shape } = longest.levels[level]!.shard;
+  return lengthOf(longest) / pictureOf(dimensionNames, shape)[axis]!;
+}
+
+/** Finds the place of an array of files on the earth. */
+function geoPlaceOfTiffs(
+  files: readonly PlacedTiff[],
+  stack: number,
+): { place?: GeoPlace; notes: readonly string[] } {
+  const most = (lengthOf: (picture: TiffPicture) => number) =>
+    files.reduce((most, { picture }) => Math.max(most, lengthOf(picture)), 0);
+  const [height, width] = [
+    most((picture) => picture.height),
+    most((picture) => picture.width),
+  ];
+  const { dimensionNames } = stacked(files[0]!.levels[0]!.shard, stack);
+  return geoPlaceOfFiles(files.map(({ name, coordinates, picture }) => {
+    const { y, x } = pictureOf(dimensionNames, coordinates);
+    return { name, ...picture, row: y! * height, column: x! * width };
+  }));
+}
+
+/** The metadata of the array in a file whose elements are a shard. */
+export function metadataOf(
+  shard: TiffShard,
+  dimensionNames: readonly (string | null)[] = shard.dimensionNames,
+  attributes: Readonly<Record<string, unknown>> = {},
+): ArrayMetadata {
+  const { shape, tileShape, dataType, fillValue, codecs } = shard;
+  return arrayMetadata({
+    shape,
+    dataType,
+    chunkShape: tileShape,
+    codecs,
+    fillValue: dataType.startsWith("complex") ? [fillValue, 0] : fillValue,
+    dimensionNames,
+    ...Object.keys(attributes).length > 0 && { attributes },
+  });
+}

@@ -1,11 +1,11 @@
 import {
   type ArrayChunks,
   arrayRoot,
+  countOfGrid,
   openArrayChunks,
   parseArray,
 } from "../arrays/mod.ts";
 import { crc32 } from "../checksum/mod.ts";
-import { ConcatParts } from "../concat_parts/mod.ts";
 import {
   checkExclusive,
   checkOptions,
@@ -16,19 +16,14 @@ import {
   TEXT,
 } from "../errors/mod.ts";
 import { type ArrayMetadata, isSameJson } from "../metadata/mod.ts";
-import {
-  type Extent,
-  placeInShard,
-  type ShardIndex,
-  type ShardLayout,
-} from "../shards/mod.ts";
+import { type Extent, placeInShard } from "../shards/mod.ts";
 import {
   assertStore,
   type Store,
   type StoreKey,
   type StoreOptions,
 } from "../stores/mod.ts";
-import { storedEntries, type StoredEntry, ZipStore } from "../zip/mod.ts";
+import { storedEntries, ZipStore } from "../zip/mod.ts";
 import {
   type AdoptedArray,
   adoptFiles,
@@ -40,10 +35,10 @@ import {
   type PlacedFile,
 } from "./adopt_files.ts";
 import {
-  adoptedLayout,
-  adoptedParts,
-  adoptedSharding,
+  type FileArray,
+  mosaicMetadata,
   mosaicOf,
+  shardIndexOf,
 } from "./adopted_array.ts";
 import { findFiles } from "./find_files.ts";
 
@@ -146,35 +141,21 @@ export function zipFormat(array: string): FileFormat<ZippedArray> {
       dimension_names ?? shape.map(() => null),
     // deno-lint-ignore require-await -- since other formats compose attributes by modules that are loaded
     async compose(files, { dimensionNames, encoding }) {
-      const zips = files.map((file) => ({
-        ...file,
-        shape: file.metadata.shape,
-      }));
-      const notes = compare(zips);
-      const { metadata, chunkShape } = zips[0]!;
-      const mosaic = mosaicOf(zips, chunkShape, "chunks");
-      const layout = adoptedLayout(mosaic.chunksPerShard);
+      const notes = compare(files);
+      const contents = contentsOf(array);
+      const placed = files.map((file) => ({ ...file, contents }));
+      const mosaic = mosaicOf(placed, "chunks");
+      const metadata = {
+        ...files[0]!.metadata,
+        ...dimensionNames && { dimension_names: [...dimensionNames] },
+      };
       return {
         arrays: [{
           path: "",
-          metadata: {
-            ...metadata,
-            shape: mosaic.shape,
-            chunk_grid: {
-              name: "regular",
-              configuration: { chunk_shape: mosaic.shardShape },
-            },
-            chunk_key_encoding: encoding.toJSON(),
-            codecs: [adoptedSharding(chunkShape, metadata.codecs)],
-            ...dimensionNames && { dimension_names: [...dimensionNames] },
-            storage_transformers: [
-              new ConcatParts(adoptedParts(layout)).toJSON(),
-            ],
-          },
-          shards: zips.map((zip) => ({
-            ...zip,
-            index: indexOf(zip, layout),
-            contents: contentsOf(array),
+          metadata: mosaicMetadata(metadata, mosaic, encoding),
+          shards: placed.map((file) => ({
+            ...file,
+            index: shardIndexOf(file, mosaic.chunksPerShard),
           })),
         }],
         notes,
@@ -249,17 +230,13 @@ const OPTIONS: OptionRules<AdoptZipOptions> = {
 const DOCUMENT = "/zarr.json";
 
 /** An array inside a zip. */
-interface ZippedArray {
+interface ZippedArray extends FileArray {
   /** The length of the zip in bytes. */
   readonly size: number;
   /** The metadata of the array, written out. */
   readonly metadata: ArrayMetadata;
-  /** The shape of its chunks in elements. */
-  readonly chunkShape: readonly number[];
-  /** The extents of the chunks in the zip, with their grid coordinates. */
-  readonly extents: readonly (StoredEntry & {
-    readonly coordinates: readonly number[];
-  })[];
+  /** The names of the entries that are its chunks. */
+  readonly entries: ReadonlySet<string>;
 }
 
 /**
@@ -300,15 +277,20 @@ export async function readZippedArray(
     );
   }
   const keys = coordinates.map((c) => chunks.key(c));
-  const extents = await storedEntries(zip, keys, options);
+  const entries = await storedEntries(zip, keys, options);
+  const grid = { chunksPerShard: chunks.gridShape };
+  const index = new Array<Extent | undefined>(countOfGrid(chunks.gridShape))
+    .fill(undefined);
+  for (const [i, { extent }] of entries.entries()) {
+    index[placeInShard(coordinates[i]!, grid)] = extent;
+  }
   return {
     size,
     metadata,
+    shape: metadata.shape,
     chunkShape: chunks.chunkShape,
-    extents: extents.map((extent, i) => ({
-      coordinates: coordinates[i]!,
-      ...extent,
-    })),
+    chunks: index,
+    entries: new Set(entries.map(({ name }) => name)),
   };
 }
 
@@ -335,19 +317,6 @@ async function openInside(
     }
     throw cause;
   }
-}
-
-/** Makes the index of a zip as a shard. */
-export function indexOf(
-  { extents }: ZippedArray,
-  layout: ShardLayout,
-): ShardIndex {
-  const count = layout.chunksPerShard.reduce((product, n) => product * n, 1);
-  const index = new Array<Extent | undefined>(count).fill(undefined);
-  for (const { coordinates, extent } of extents) {
-    index[placeInShard(coordinates, layout)] = extent;
-  }
-  return index;
 }
 
 /** Finds the path of an array by its number, which may count from the root of the archive or from the folder that is shown. */

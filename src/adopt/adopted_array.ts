@@ -1,9 +1,16 @@
+import type { ChunkKeyEncoding } from "../chunk_key_encoding/mod.ts";
+import { ConcatParts } from "../concat_parts/mod.ts";
 import { describe } from "../errors/mod.ts";
 import type { ArrayMetadata, NamedConfiguration } from "../metadata/mod.ts";
+import { isSameList } from "../runtime/mod.ts";
 import {
   assertFileSize,
+  coordinatesInShard,
   decodeFileRecord,
   FILE_RECORD_SIZE,
+  type FileRecord,
+  placeInShard,
+  type ShardIndex,
   shardIndexSize,
   type ShardLayout,
 } from "../shards/mod.ts";
@@ -17,16 +24,6 @@ import {
 
 /** The suffix that makes the key of an index of the key of its file. */
 export const INDEX_SUFFIX = ".index";
-
-/** The layout of the index of an adopted file. */
-export function adoptedLayout(chunksPerShard: readonly number[]): ShardLayout {
-  return {
-    chunksPerShard,
-    indexLocation: "end",
-    indexEndian: "little",
-    indexHasChecksum: true,
-  };
-}
 
 /** The codec of adopted shards. */
 export function adoptedSharding(
@@ -48,9 +45,17 @@ export function adoptedSharding(
 }
 
 /** The parts of an adopted shard: the file as it is, and its index beside it. */
-export function adoptedParts(layout: ShardLayout): Part[] {
-  const size = FILE_RECORD_SIZE + shardIndexSize(layout);
-  return [{ keySuffix: "" }, { keySuffix: INDEX_SUFFIX, size }];
+export function adoptedParts(chunksPerShard: readonly number[]): Part[] {
+  const indexSize = shardIndexSize({
+    chunksPerShard,
+    indexLocation: "end",
+    indexEndian: "little",
+    indexHasChecksum: true,
+  });
+  return [
+    { keySuffix: "" },
+    { keySuffix: INDEX_SUFFIX, size: FILE_RECORD_SIZE + indexSize },
+  ];
 }
 
 /** Whether the parts of an array are those of adopted files, as `adoptedParts` makes them. */
@@ -58,7 +63,7 @@ export function isAdopted(
   parts: readonly Part[],
   layout: ShardLayout,
 ): boolean {
-  const expected = adoptedParts(layout);
+  const expected = adoptedParts(layout.chunksPerShard);
   return layout.indexLocation === "end" && parts.length === 2 &&
     parts.every(({ keySuffix, size }, i) =>
       keySuffix === expected[i]!.keySuffix && size === expected[i]!.size
@@ -88,19 +93,28 @@ export async function checkFileRecord(
   return record !== undefined;
 }
 
-/** A file at its place in the grid. */
-export interface MosaicFile {
+/** The array in a file. */
+export interface FileArray {
+  readonly shape: readonly number[];
+  readonly chunkShape: readonly number[];
+  /** The extents of its chunks in the file, in C order. */
+  readonly chunks: ShardIndex;
+}
+
+/** A file that becomes a shard, with the record of the file. */
+export interface PlacedArray extends FileArray, FileRecord {
+  readonly key: StoreKey;
   /** The name of the file in messages, such as `File "/c/0/1.tiff"`. */
   readonly name: string;
+  /** The grid coordinates of the shard. */
   readonly coordinates: readonly number[];
-  /** The shape of the array in the file. */
-  readonly shape: readonly number[];
 }
 
 /** The shapes of an array of files. */
 export interface Mosaic {
   readonly shape: readonly number[];
   readonly shardShape: readonly number[];
+  readonly chunkShape: readonly number[];
   readonly chunksPerShard: readonly number[];
 }
 
@@ -108,40 +122,81 @@ export interface Mosaic {
  * Finds the shape of the array that files make. Files have the same length along a
  * dimension, except those at its end, which may be shorter.
  *
- * @param files At least one file, all of the rank of `chunkShape`.
- * @param chunkShape The shape of inner chunks.
- * @param pieces What inner chunks are in the files, for messages, such as `tiles`.
+ * @param files At least one file, all of one rank and one shape of chunks.
+ * @param pieces What chunks are in the files, for messages, such as `tiles`.
  * @throws {RangeError} If the files do not fit together.
  */
 export function mosaicOf(
-  files: readonly MosaicFile[],
-  chunkShape: readonly number[],
+  files: readonly PlacedArray[],
   pieces: string,
 ): Mosaic {
+  const { chunkShape } = files[0]!;
   const lengths = chunkShape.map((chunk, dimension) =>
     lengthsOf(files, dimension, chunk, pieces)
   );
   return {
     shape: lengths.map(({ array }) => array),
     shardShape: lengths.map(({ shard }) => shard),
+    chunkShape,
     chunksPerShard: lengths.map(({ shard }, i) => shard / chunkShape[i]!),
   };
 }
 
+/**
+ * Composes the metadata of an array of files.
+ *
+ * @param metadata That of the array in a file.
+ */
+export function mosaicMetadata(
+  metadata: ArrayMetadata,
+  { shape, shardShape, chunkShape, chunksPerShard }: Mosaic,
+  encoding: ChunkKeyEncoding,
+): ArrayMetadata {
+  return {
+    ...metadata,
+    shape,
+    chunk_grid: {
+      name: "regular",
+      configuration: { chunk_shape: shardShape },
+    },
+    chunk_key_encoding: encoding.toJSON(),
+    codecs: [adoptedSharding(chunkShape, metadata.codecs)],
+    storage_transformers: [
+      new ConcatParts(adoptedParts(chunksPerShard)).toJSON(),
+    ],
+  };
+}
+
+/** Makes the index of a file as a shard, which may be larger than the array in the file. */
+export function shardIndexOf(
+  { shape, chunkShape, chunks }: FileArray,
+  chunksPerShard: readonly number[],
+): ShardIndex {
+  const counts = shape.map((length, i) => Math.ceil(length / chunkShape[i]!));
+  if (isSameList(counts, chunksPerShard)) return chunks;
+  const size = chunksPerShard.reduce((product, n) => product * n, 1);
+  const index: ShardIndex[number][] = new Array(size).fill(undefined);
+  for (const [i, chunk] of chunks.entries()) {
+    const place = coordinatesInShard(i, { chunksPerShard: counts });
+    index[placeInShard(place, { chunksPerShard })] = chunk;
+  }
+  return index;
+}
+
 /** The lengths of the array and of a shard along a dimension. */
 function lengthsOf(
-  files: readonly MosaicFile[],
+  files: readonly PlacedArray[],
   dimension: number,
   chunk: number,
   pieces: string,
 ): { array: number; shard: number } {
-  const lengthOf = ({ shape }: MosaicFile) => shape[dimension]!;
-  const placeOf = ({ coordinates }: MosaicFile) => coordinates[dimension]!;
+  const lengthOf = ({ shape }: PlacedArray) => shape[dimension]!;
+  const placeOf = ({ coordinates }: PlacedArray) => coordinates[dimension]!;
   const last = files.reduce((most, file) => Math.max(most, placeOf(file)), 0);
   const edge = files.find((file) => placeOf(file) === last)!;
   const inner = files.find((file) => placeOf(file) < last);
   const length = lengthOf(inner ?? edge);
-  const expectLike = (other: MosaicFile, file: MosaicFile) => {
+  const expectLike = (other: PlacedArray, file: PlacedArray) => {
     if (lengthOf(file) === lengthOf(other)) return;
     throw new RangeError(
       `${file.name} has ${

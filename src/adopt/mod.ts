@@ -18,6 +18,7 @@ export {
   adoptTiffs,
   type AdoptTiffsOptions,
   type TiffFile,
+  tiffFormat,
 } from "./adopt_tiffs.ts";
 export { adoptZip, type AdoptZipOptions, zipFormat } from "./adopt_zip.ts";
 export {
@@ -26,7 +27,6 @@ export {
   nameProblem,
   placeByName,
 } from "./find_files.ts";
-export { tiffFormat } from "./tiff_files.ts";
 export {
   type AdoptedMismatch,
   type AdoptedVerification,

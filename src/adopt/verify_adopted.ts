@@ -28,15 +28,19 @@ import {
   decodeSelection,
   isTiff,
   readTiff,
-  stacked,
   type TiffShard,
   withRows,
 } from "../tiff/mod.ts";
 import { wrongEntries, ZipStore } from "../zip/mod.ts";
 import { FILES_AT_ONCE } from "./adopt_files.ts";
-import { indexOf as zipIndexOf, readZippedArray } from "./adopt_zip.ts";
-import { adoptedSharding, INDEX_SUFFIX } from "./adopted_array.ts";
-import { indexOf, metadataOf } from "./tiff_files.ts";
+import { arrayOfShard, metadataOf, stacked } from "./adopt_tiffs.ts";
+import { readZippedArray } from "./adopt_zip.ts";
+import {
+  adoptedSharding,
+  type FileArray,
+  INDEX_SUFFIX,
+  shardIndexOf,
+} from "./adopted_array.ts";
 
 /**
  * Reads the directories of all files of an adopted array again, and compares them with
@@ -137,7 +141,7 @@ export async function verifyAdoptedZip(
   path: string,
   options: StoreOptions = {},
 ): Promise<AdoptedVerification> {
-  return await verifyFiles(store, path, options, readZipAgain);
+  return await verifyFiles(store, path, options, readZippedArray);
 }
 
 /** A way in which an adopted file is not the one that was adopted. */
@@ -169,7 +173,7 @@ export async function* verifyAdoptedFile(
     // A zip may start with any bytes.
     await isTiff((range) => backendOf(store).getRange(key, range, options))
       ? readTiffAgain
-      : readZipAgain,
+      : readZippedArray,
     options,
   );
   if (reason !== undefined) {
@@ -257,19 +261,11 @@ async function verifyFiles(
   return { files, mismatches: mismatches.filter(() => true) };
 }
 
-/** The array that a file is, in the terms of the array of which it is a shard. */
-interface FileArray {
-  readonly shape: readonly number[];
-  /** The shape of inner chunks. */
-  readonly chunkShape: readonly number[];
-  /** Whether the file leaves out inner chunks, whose elements have the fill value. */
-  readonly isSparse: boolean;
+/** An adopted file, read again. */
+interface FileAgain extends FileArray {
+  readonly metadata: ArrayMetadata;
   /** The names of the entries of a zip. */
   readonly entries?: ReadonlySet<string>;
-  /** Composes the metadata of a file with the shapes of the array. */
-  metadata(): Pick<ArrayMetadata, "data_type" | "fill_value" | "codecs">;
-  /** Makes the index of a file with the shapes of the array. */
-  index(): ShardIndex;
 }
 
 /**
@@ -282,9 +278,9 @@ type ReadAgain = (
   store: Store,
   key: StoreKey,
   contents: number,
-  chunks: ArrayChunks,
   options: StoreOptions,
-) => Promise<FileArray>;
+  chunks: ArrayChunks,
+) => Promise<FileAgain>;
 
 /**
  * Reads an adopted file again, and compares it with the array and with its stored index.
@@ -297,7 +293,7 @@ async function compareFile(
   coordinates: readonly number[],
   readAgain: ReadAgain,
   options: StoreOptions,
-): Promise<{ reason?: string | undefined; entries?: FileArray["entries"] }> {
+): Promise<{ reason?: string | undefined; entries?: FileAgain["entries"] }> {
   const key = chunks.key(coordinates);
   const partKey: StoreKey = `${key}${INDEX_SUFFIX}`;
   const [size, part] = await Promise.all([
@@ -321,7 +317,7 @@ async function compareFile(
     const stored = part.subarray(FILE_RECORD_SIZE);
     const index = decodeShardIndex(stored, layout, partKey);
     const { contents } = record;
-    const file = await readAgain(store, key, contents, chunks, options);
+    const file = await readAgain(store, key, contents, options, chunks);
     const reason = difference(file, chunks, coordinates, index);
     return { reason, entries: file.entries };
   } catch (error) {
@@ -334,11 +330,12 @@ async function compareFile(
 
 /** Says in what a file differs first from a shard of an array. */
 function difference(
-  file: FileArray,
+  file: FileAgain,
   { metadata: array, chunkShape: shardShape, innerChunkShape }: ArrayChunks,
   coordinates: readonly number[],
   index: ShardIndex,
 ): string | undefined {
+  const { shape, chunkShape, chunks, metadata, entries } = file;
   const expected = shardShape.map((length, i) =>
     Math.min(length, array.shape[i]! - coordinates[i]! * length)
   );
@@ -348,16 +345,20 @@ function difference(
       : `the file has the ${what} ${describe(found)}, where the array has ${
         describe(expected)
       }`;
-  const shapes = differs("shape", file.shape, expected) ??
-    differs("shape of inner chunks", file.chunkShape, innerChunkShape);
-  if (shapes !== undefined) return shapes;
-  const metadata = file.metadata();
-  return differs("data type", metadata.data_type, array.data_type) ??
-    (file.isSparse
+  // The fill value of TIFFs without sparse tiles may be another one by an option.
+  const hasFill = entries !== undefined || chunks.includes(undefined);
+  const codecs = [adoptedSharding(chunkShape, metadata.codecs)];
+  return differs("shape", shape, expected) ??
+    differs("shape of inner chunks", chunkShape, innerChunkShape) ??
+    differs("data type", metadata.data_type, array.data_type) ??
+    (hasFill
       ? differs("fill value", metadata.fill_value, array.fill_value)
       : undefined) ??
-    differs("codecs", metadata.codecs, array.codecs) ??
-    differentExtent(index, file.index());
+    differs("codecs", codecs, array.codecs) ??
+    differentExtent(
+      index,
+      shardIndexOf(file, shardShape.map((n, i) => n / innerChunkShape![i]!)),
+    );
 }
 
 /** Says where two indexes differ first. */
@@ -381,22 +382,13 @@ async function readTiffAgain(
   store: Store,
   key: StoreKey,
   contents: number,
-  chunks: ArrayChunks,
   options: StoreOptions,
-): Promise<FileArray> {
+  chunks: ArrayChunks,
+): Promise<FileAgain> {
   const selection = decodeSelection(contents);
   const { levels: [level] } = await readTiff(store, key, selection, options);
-  const { chunkShape, innerChunkShape, keyEncoding } = chunks;
   const shard = fitted(level!.shard, chunks);
-  const chunksPerShard = chunkShape.map((n, i) => n / innerChunkShape![i]!);
-  const mosaic = { shape: chunkShape, shardShape: chunkShape, chunksPerShard };
-  return {
-    shape: shard.shape,
-    chunkShape: shard.tileShape,
-    isSparse: shard.tiles.includes(undefined),
-    metadata: () => metadataOf(shard, mosaic, keyEncoding, {}),
-    index: () => indexOf(shard, chunksPerShard),
-  };
+  return { ...arrayOfShard(shard), metadata: metadataOf(shard) };
 }
 
 /** Gives a shard the dimensions and the rows that `adoptTiffs` gave it. */
@@ -412,27 +404,4 @@ function fitted(shard: TiffShard, chunks: ArrayChunks): TiffShard {
   const rows = innerChunkShape?.[areBandsFirst ? y + 1 : y] ?? 0;
   const fitted = withRows(placed, rows) ?? placed;
   return areBandsFirst ? bandsFirst(fitted) ?? fitted : fitted;
-}
-
-/** Reads the array in a zip. */
-async function readZipAgain(
-  store: Store,
-  key: StoreKey,
-  contents: number,
-  chunks: ArrayChunks,
-  options: StoreOptions,
-): Promise<FileArray> {
-  const zip = await readZippedArray(store, key, contents, options);
-  const { metadata, chunkShape, extents } = zip;
-  const codecs: ArrayMetadata["codecs"] = [
-    adoptedSharding(chunkShape, metadata.codecs),
-  ];
-  return {
-    shape: metadata.shape,
-    chunkShape,
-    isSparse: true,
-    entries: new Set(extents.map(({ name }) => name)),
-    metadata: () => ({ ...metadata, codecs }),
-    index: () => zipIndexOf(zip, shardOf(parsedArrayOf(chunks)).layout),
-  };
 }

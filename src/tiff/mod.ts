@@ -43,7 +43,6 @@ export {
   bandsFirst,
   commonRows,
   differenceOf,
-  stacked,
   type TiffShard,
   withBandsFirst,
   withRows,

@@ -140,23 +140,6 @@ function planarTiles(
   return ordered;
 }
 
-/**
- * Gives a shard first dimensions of one element.
- *
- * @param stack The number of dimensions; `true` for one.
- */
-export function stacked(shard: TiffShard, stack: boolean | number): TiffShard {
-  const count = Number(stack);
-  const ones = new Array<number>(count).fill(1);
-  const names = count === 1 ? ["stack"] : ones.map((_, i) => `stack_${i}`);
-  return {
-    ...shard,
-    dimensionNames: [...names, ...shard.dimensionNames],
-    shape: [...ones, ...shard.shape],
-    tileShape: [...ones, ...shard.tileShape],
-  };
-}
-
 /** Moves the last number of a list, that of bands, to the place before `y`. */
 export function withBandsFirst<T>(list: readonly T[], y: number): T[] {
   return [...list.slice(0, y), list.at(-1)!, ...list.slice(y, -1)];

@@ -19,15 +19,13 @@ import {
   arrayOf,
   type FileFormat,
 } from "../../src/adopt/adopt_files.ts";
-import { adoptedLayout, adoptedParts } from "../../src/adopt/adopted_array.ts";
+import { adoptedParts } from "../../src/adopt/adopted_array.ts";
 import { type AdoptionOptions, adoptTiffs, verifyAdopted } from "../../tiff.ts";
 import { withZarrParts } from "../../zarrita.ts";
 import { serve, storeHandler } from "../stores/loopback.ts";
 import { inTempDir, present } from "../stores/temp_dir.ts";
 import { contentsOf } from "../support/bytes.ts";
 import { tiffOf } from "./tiled_files.ts";
-
-const LAYOUT = adoptedLayout([2]);
 
 /** An array of shards of two inner chunks, each of four bytes. */
 function metadataOf(files: number) {
@@ -37,7 +35,7 @@ function metadataOf(files: number) {
     shardShape: [8],
     chunkShape: [4],
     suffix: ".raw",
-    parts: adoptedParts(LAYOUT),
+    parts: adoptedParts([2]),
     fillValue: 9,
   });
 }
