@@ -2,8 +2,9 @@
 /** The script of pages: pictures of arrays, and maps that choose chunks. */
 import * as zarr from "zarrita";
 import { registerCodecs } from "../src/codecs/register_codecs.ts";
+import type { DescribedArray } from "../src/cli/page/templates.ts";
 import { append } from "./elements.ts";
-import { type DescribedArray, showPicture } from "./picture.ts";
+import { showPicture } from "./picture.ts";
 
 for (const code of document.querySelectorAll<HTMLElement>("pre[data-copy]")) {
   addCopyButton(code);

@@ -1,6 +1,7 @@
 /// <reference lib="dom" />
 import * as zarr from "zarrita";
 import type { PictureAxes } from "../src/cli/page/drawings.ts";
+import type { DescribedArray } from "../src/cli/page/templates.ts";
 import type { ImageChannel } from "../src/hierarchy/mod.ts";
 import {
   extentOf,
@@ -24,23 +25,6 @@ import {
   type ReadableArray,
 } from "./readable_array.ts";
 import { numbersOf, transpose, windowOf } from "./slices.ts";
-
-/** An array, as its page describes it. */
-export interface DescribedArray {
-  readonly url: string;
-  readonly shape: readonly number[];
-  readonly names: readonly (string | null)[];
-  /** The dimensions of its pictures. */
-  readonly axes: PictureAxes;
-  /** The chunk that the page shows, if one is stored. */
-  readonly chunk?: readonly number[];
-  readonly chunkShape: readonly number[];
-  readonly innerChunkShape?: readonly number[];
-  /** The element along each dimension that the picture begins with; the chunk by default. */
-  readonly start?: readonly number[];
-  /** The channels that a picture mixes, along the dimension of colors. */
-  readonly channels?: readonly ImageChannel[];
-}
 
 /** Shows pictures of an array, with controls for its dimensions. */
 export async function showPicture(

@@ -94,6 +94,7 @@ export async function arrayPage(
     ])
   }${
     arrayScript({
+      path,
       url,
       shape,
       names: dimension_names ?? [],
@@ -202,7 +203,7 @@ function describeIndex(
   return `${chunks} of ${shapeText(shape)}`;
 }
 
-/** A program that opens an array, and how. */
+/** A program that opens a node, and how. */
 interface Snippet {
   readonly program: string;
   readonly code: string;
@@ -220,35 +221,14 @@ export function snippetsFor(
   hasShards: boolean,
   codecs: readonly string[] = [],
 ): Snippet[] {
-  const text = JSON.stringify(url);
   const gdal = `ZARR:"/vsicurl/${url}"`;
   const indices = rank > 2 ? `:/${":0".repeat(rank - 2)}` : "";
   const gdalNote = hasShards
     ? "GDAL reads shards from version 3.13 on; serve with --inner-chunks for older ones."
     : "";
-  const imagecodecs = imagecodecsFor(codecs);
-  const registration = imagecodecs
-    ? "from imagecodecs.zarr import register_codecs\n\nregister_codecs()"
-    : "";
   return [
-    {
-      program: "zarr-python",
-      code: `import zarr
-${registration}
-array = zarr.open_array(${text}, mode="r")
-print(array.shape, array.dtype)`,
-      note: `pip install zarr fsspec aiohttp requests${
-        imagecodecs ? ` "${imagecodecs}"` : ""
-      }`,
-    },
-    {
-      program: "zarrita",
-      code: `import * as zarr from "zarrita";
-
-const store = new zarr.FetchStore(${text});
-const array = await zarr.open(store, { kind: "array" });
-console.log(array.shape, array.dtype);`,
-    },
+    pythonSnippet(url, "array", "array.shape, array.dtype", codecs),
+    zarritaSnippet(url, "array", "array.shape, array.dtype"),
     {
       program: "TensorStore",
       code: `import tensorstore as ts
@@ -278,31 +258,51 @@ export function groupSnippetsFor(
   url: string,
   array: string | undefined,
 ): Snippet[] {
-  const text = JSON.stringify(url);
+  const path = JSON.stringify(array);
   const [python, zarrita] = array === undefined
     ? ["group.attrs", "group.attrs"]
     : [
-      `group[${JSON.stringify(array)}]`,
-      `await zarr.open(group.resolve(${
-        JSON.stringify(array)
-      }), { kind: "array" })`,
+      `group[${path}]`,
+      `await zarr.open(group.resolve(${path}), { kind: "array" })`,
     ];
   return [
-    {
-      program: "zarr-python",
-      code: `import zarr
-
-group = zarr.open_group(${text}, mode="r")
-print(${python})`,
-      note: "pip install zarr fsspec aiohttp requests",
-    },
-    {
-      program: "zarrita",
-      code: `import * as zarr from "zarrita";
-
-const store = new zarr.FetchStore(${text});
-const group = await zarr.open(store, { kind: "group" });
-console.log(${zarrita});`,
-    },
+    pythonSnippet(url, "group", python),
+    zarritaSnippet(url, "group", zarrita),
   ];
+}
+
+function pythonSnippet(
+  url: string,
+  kind: "array" | "group",
+  printed: string,
+  codecs: readonly string[] = [],
+): Snippet {
+  const imagecodecs = imagecodecsFor(codecs);
+  const registration = imagecodecs
+    ? "from imagecodecs.zarr import register_codecs\n\nregister_codecs()\n"
+    : "\n";
+  return {
+    program: "zarr-python",
+    code: `import zarr
+${registration}${kind} = zarr.open_${kind}(${JSON.stringify(url)}, mode="r")
+print(${printed})`,
+    note: `pip install zarr fsspec aiohttp requests${
+      imagecodecs ? ` "${imagecodecs}"` : ""
+    }`,
+  };
+}
+
+function zarritaSnippet(
+  url: string,
+  kind: "array" | "group",
+  printed: string,
+): Snippet {
+  return {
+    program: "zarrita",
+    code: `import * as zarr from "zarrita";
+
+const store = new zarr.FetchStore(${JSON.stringify(url)});
+const ${kind} = await zarr.open(store, { kind: "${kind}" });
+console.log(${printed});`,
+  };
 }

@@ -35,21 +35,6 @@ const HIERARCHY_AGE = 5000;
 /** The time that a store may take for a page, in milliseconds. */
 const LONGEST_TIME = 30_000;
 
-const HTML_HEADERS = {
-  "Content-Type": "text/html; charset=utf-8",
-  "Cache-Control": "no-cache",
-  "Vary": "Accept",
-  "X-Content-Type-Options": "nosniff",
-};
-
-/** How pages are served. */
-interface PageOptions {
-  /** The path before all URLs of the store, empty, or with a first `/`. */
-  readonly mount?: string;
-  /** Called with each failure, whose message pages do not show. */
-  readonly onError?: (error: unknown, request: Request) => void;
-}
-
 /**
  * Creates a function that answers requests of browsers for the pages of a store and their files:
  * one page for each node, at the URL of the node, for requests that accept HTML. It returns
@@ -57,11 +42,16 @@ interface PageOptions {
  *
  * @param stored The store, as it is stored. Nodes of Zarr v2 are shown as those of Zarr v3.
  * @param title The name of the store, such as its folder.
+ * @param options `mount`: the path before all URLs of the store, empty, or with a first `/`;
+ * `onError`: called with each failure, whose message pages do not show.
  */
 export function createPages(
   stored: Store,
   title: string,
-  { mount = "", onError = console.error }: PageOptions = {},
+  { mount = "", onError = console.error }: {
+    mount?: string;
+    onError?: (error: unknown, request: Request) => void;
+  } = {},
 ): (request: Request) => Promise<Response | undefined> {
   const store = v2View(stored);
   let known: { time: number; hierarchy: Promise<Hierarchy> } | undefined;
@@ -104,16 +94,7 @@ export function createPages(
       query: url.searchParams,
       onError: onFailure,
     }, AbortSignal.timeout(LONGEST_TIME));
-    if (page === undefined) return undefined;
-    const { html, policy, status } = page;
-    return new Response(method === "HEAD" ? null : html, {
-      status,
-      headers: {
-        ...HTML_HEADERS,
-        "Content-Length": `${new TextEncoder().encode(html).length}`,
-        "Content-Security-Policy": policy,
-      },
-    });
+    return page && method === "HEAD" ? new Response(null, page) : page;
   };
 }
 
@@ -127,19 +108,11 @@ function nodeOf(pathname: string): string | undefined {
   }
 }
 
-/** A page, and how it is answered. */
-interface NodePage {
-  readonly status: number;
-  readonly html: string;
-  /** The sources that the page may load from, for `Content-Security-Policy`. */
-  readonly policy: string;
-}
-
 /** The page of a node or a folder of nodes; `undefined` if there is none at the path. */
 async function nodePage(
   request: PageRequest,
   signal: AbortSignal,
-): Promise<NodePage | undefined> {
+): Promise<Response | undefined> {
   const { hierarchy, path } = request;
   const node = hierarchy.nodes.find((node) => node.path === path);
   const prefix = path === "" ? "" : `${path}/`;
@@ -224,7 +197,7 @@ async function render(
   { title, root, hierarchy, path }: PageRequest,
   content: Html,
   status: number,
-): Promise<NodePage> {
+): Promise<Response> {
   const mount = new URL(root).pathname.replace(/\/$/, "");
   const folder = mount + ASSETS;
   const nonce = crypto.randomUUID();
@@ -262,20 +235,32 @@ async function render(
       </body>
     </html>
   `;
-  return {
+  const body = String(page);
+  return new Response(body, {
     status,
-    html: String(page),
-    policy: [
-      "default-src 'none'",
-      // The codecs of zarrita fetch their Wasm from data URLs.
-      "connect-src 'self' data:",
-      "img-src data:",
-      // Their Wasm modules are made by Emscripten, which evaluates texts.
-      `script-src 'self' 'nonce-${nonce}' 'unsafe-eval'`,
-      // Drawings set their sizes by style attributes.
-      "style-src 'self' 'unsafe-inline'",
-      "base-uri 'none'",
-      "form-action 'self'",
-    ].join("; "),
-  };
+    headers: {
+      "Content-Type": "text/html; charset=utf-8",
+      "Content-Length": `${new TextEncoder().encode(body).length}`,
+      "Cache-Control": "no-cache",
+      "Vary": "Accept",
+      "X-Content-Type-Options": "nosniff",
+      "Content-Security-Policy": policyOf(nonce),
+    },
+  });
+}
+
+/** The sources that a page may load from. */
+function policyOf(nonce: string): string {
+  return [
+    "default-src 'none'",
+    // The codecs of zarrita fetch their Wasm from data URLs.
+    "connect-src 'self' data:",
+    "img-src data:",
+    // Their Wasm modules are made by Emscripten, which evaluates texts.
+    `script-src 'self' 'nonce-${nonce}' 'unsafe-eval'`,
+    // Drawings set their sizes by style attributes.
+    "style-src 'self' 'unsafe-inline'",
+    "base-uri 'none'",
+    "form-action 'self'",
+  ].join("; ");
 }

@@ -4,7 +4,7 @@ import type { Members } from "../../metadata/mod.ts";
 import { runConcurrently } from "../../runtime/mod.ts";
 import { nameOf } from "../draw_array.ts";
 import { countText, shapeText, unitsText } from "../format.ts";
-import { choosePictureAxes, type PictureAxes } from "./drawings.ts";
+import { choosePictureAxes } from "./drawings.ts";
 import {
   documentOf,
   explain,
@@ -14,11 +14,16 @@ import {
   type TreeNode,
   urlOf,
 } from "./hierarchy.ts";
-import { fieldList, type Html, muted, pictureBox } from "./templates.ts";
+import {
+  type DescribedArray,
+  fieldList,
+  type Html,
+  muted,
+  pictureBox,
+} from "./templates.ts";
 import {
   channelsOf,
   defaultPlaneOf,
-  type ImageChannel,
   type Multiscale,
   type MultiscaleLevel,
   multiscalesOf,
@@ -32,27 +37,9 @@ const AT_ONCE = 8;
 interface DescribedMultiscales {
   readonly picture: Html;
   readonly levels: Html;
-  /** The level that the script of the page draws; `undefined` if there is no picture. */
-  readonly pictured: PicturedLevel | undefined;
+  /** The level that the script of the page draws; `undefined` if no level can be read. */
+  readonly pictured: DescribedArray | undefined;
 }
-
-/** The array that the page of a group draws, for the script of the page. */
-interface PicturedLevel {
-  /** The path of the array. */
-  readonly path: string;
-  readonly url: string;
-  readonly shape: readonly number[];
-  readonly names: readonly (string | null)[];
-  readonly axes: PictureAxes;
-  readonly chunkShape: readonly number[];
-  readonly innerChunkShape: readonly number[] | undefined;
-  /** The element along each dimension that the picture begins with. */
-  readonly start: readonly number[];
-  readonly channels: readonly ImageChannel[];
-}
-
-/** Returns the URL of a node. */
-type UrlOf = (path: string) => string;
 
 /** A level whose array was read. */
 interface ReadLevel extends MultiscaleLevel {
@@ -65,16 +52,21 @@ interface ReadImage extends Multiscale {
   readonly levels: readonly ReadLevel[];
 }
 
-/** Describes the levels of a group; `undefined` for groups without levels. */
+/**
+ * Describes the levels of a group, with the picture of the smallest level of the first image
+ * that can be read; `undefined` for groups without levels.
+ */
 export async function describeMultiscales(
   request: PageRequest,
   attributes: Members,
   signal: AbortSignal,
 ): Promise<DescribedMultiscales | undefined> {
-  const images = multiscalesOf(attributes, request.path);
-  if (images.length === 0) return undefined;
+  const multiscales = multiscalesOf(attributes, request.path);
+  if (multiscales.length === 0) return undefined;
   const paths = new Set(
-    images.flatMap(({ levels }) => levels.flatMap(({ path }) => path ?? [])),
+    multiscales.flatMap(({ levels }) =>
+      levels.flatMap(({ path }) => path ?? [])
+    ),
   );
   const read = new Map<string, InspectedArray | string>();
   await runConcurrently(paths, AT_ONCE, async (path) => {
@@ -82,7 +74,7 @@ export async function describeMultiscales(
       .catch((error) => explain(request, error, documentOf(path)));
     read.set(path, level);
   });
-  const described = images.map((image): ReadImage => ({
+  const images = multiscales.map((image): ReadImage => ({
     ...image,
     levels: image.levels.map((level) => ({
       ...level,
@@ -91,14 +83,22 @@ export async function describeMultiscales(
         : read.get(level.path)!,
     })),
   }));
-  const shown = described.find(({ levels }) =>
-    levels.some(({ array }) => typeof array !== "string")
-  );
-  const url = (path: string) => urlOf(request.root, path);
-  return {
-    levels: html`${described.map((image) => describeImage(image, url))}`,
-    ...describePicture(shown ?? described[0]!, attributes, url),
-  };
+  const levels = html`${images.map((image) => describeImage(image, request))}`;
+  for (const image of images) {
+    const smallest = smallestLevel(image);
+    if (smallest === undefined) continue;
+    const { name, array } = smallest;
+    const url = urlOf(request.root, array.path);
+    const count = image.levels.length;
+    const which = count === 1
+      ? "The only level"
+      : `The smallest of ${countText(count)} levels`;
+    const note = muted(html`${which}, <a href="${url}">${name}</a>.`);
+    const pictured = pictureOf(image, attributes, array, url);
+    return { picture: pictureBox(note), levels, pictured };
+  }
+  const picture = muted("No level can be read.");
+  return { picture, levels, pictured: undefined };
 }
 
 /** Reads the array of a level: the level itself, or the largest array in a group. */
@@ -135,43 +135,26 @@ async function readLevel(
   return array.kind === "array" ? array : "not an array";
 }
 
-/** Describes the picture of the smallest level. */
-function describePicture(
-  image: ReadImage,
-  attributes: Members,
-  url: UrlOf,
-): { picture: Html; pictured: PicturedLevel | undefined } {
-  const arrays = image.levels.flatMap(({ name, array }) =>
+/** The last of the smallest levels of an image; `undefined` if none can be read. */
+function smallestLevel(
+  { levels }: ReadImage,
+): { name: string; array: InspectedArray } | undefined {
+  const arrays = levels.flatMap(({ name, array }) =>
     typeof array === "string" ? [] : [{ name, array }]
   );
+  const countOf = ({ metadata: { shape } }: InspectedArray) =>
+    shape.reduce((product, length) => product * length, 1);
   const least = Math.min(...arrays.map(({ array }) => countOf(array)));
-  const smallest = arrays.findLast(({ array }) => countOf(array) === least);
-  if (smallest === undefined) {
-    return { picture: muted("No level can be read."), pictured: undefined };
-  }
-  const { name, array } = smallest;
-  const link = html`<a href="${url(array.path)}">${name}</a>`;
-  const count = image.levels.length;
-  const which = count === 1
-    ? "The only level"
-    : `The smallest of ${countText(count)} levels`;
-  return {
-    picture: pictureBox(muted(html`${which}, ${link}.`)),
-    pictured: pictureOf(image, attributes, url, array),
-  };
-}
-
-function countOf({ metadata: { shape } }: InspectedArray): number {
-  return shape.reduce((product, length) => product * length, 1);
+  return arrays.findLast(({ array }) => countOf(array) === least);
 }
 
 /** Describes the picture of a level for the script of the page. */
 function pictureOf(
   { axes, levels }: ReadImage,
   attributes: Members,
-  url: UrlOf,
   array: InspectedArray,
-): PicturedLevel {
+  url: string,
+): DescribedArray {
   const { metadata: { shape, dimension_names, data_type } } = array;
   const isNamed = axes.length === shape.length;
   const names = isNamed
@@ -208,7 +191,7 @@ function pictureOf(
   });
   return {
     path: array.path,
-    url: url(array.path),
+    url,
     shape,
     names,
     axes: pictureAxes,
@@ -220,13 +203,13 @@ function pictureOf(
 }
 
 /** Describes the levels of an image in a table. */
-function describeImage(image: ReadImage, url: UrlOf): Html {
+function describeImage(image: ReadImage, { root }: PageRequest): Html {
   const { name, conventions, axes, levels, method, projection, more } = image;
   const dimensions = axes.map(({ name, type, unit }) => {
     const kind = [type, unit].filter((text) => text !== undefined).join(", ");
     return kind === "" ? name : `${name} (${kind})`;
   });
-  const rows = levels.map((each) => describeLevel(image, url, each));
+  const rows = levels.map((each) => describeLevel(image, root, each));
   return html`
     ${fieldList([
       ["name", name],
@@ -249,7 +232,11 @@ function describeImage(image: ReadImage, url: UrlOf): Html {
   `;
 }
 
-function describeLevel(image: Multiscale, url: UrlOf, level: ReadLevel): Html {
+function describeLevel(
+  image: Multiscale,
+  root: string,
+  level: ReadLevel,
+): Html {
   const { array } = level;
   if (typeof array === "string") {
     return html`
@@ -271,7 +258,7 @@ function describeLevel(image: Multiscale, url: UrlOf, level: ReadLevel): Html {
     : `shards of ${chunks}, inner chunks of ${inner}`;
   return html`
     <tr>
-      <td><a href="${url(array.path)}">${level.name}${variable}</a></td>
+      <td><a href="${urlOf(root, array.path)}">${level.name}${variable}</a></td>
       <td>${shapeText(shape)} <small>${nameOf(data_type)} in ${text}</small>
     ${sizes && html`<small>pixels of ${sizes}</small>`}</td>
     </tr>
