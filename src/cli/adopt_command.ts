@@ -188,34 +188,21 @@ function reportOf(
   };
 }
 
-/** The files that arguments name, and where they become arrays. */
-interface AdoptedFiles {
-  readonly format: "tiff" | "zip";
-  /** The folder of the store. */
-  readonly root: string;
-  /** The path of the array in the store. */
-  readonly path: string;
-  /** Whether files get the names of their chunks, too. */
-  readonly link: boolean;
-  readonly files: FilesToAdopt;
-}
-
 /**
- * Finds the files that an array is made of, and what places them: a template of their names,
- * a table, or their order in a stack.
+ * Finds the files that an array is made of, the folder of their store with the path of the
+ * array in it, and what places the files: a template of their names, a table, or their order
+ * in a stack.
  *
  * @param into The folder of the array.
  * @throws {UsageError} If files lie elsewhere than they may, or nothing says their places.
  */
-async function findAdopted(
-  args: Arguments,
-  into: string,
-): Promise<AdoptedFiles> {
+async function findAdopted(args: Arguments, into: string) {
   const table = args.text("places");
   const tables = table === undefined
     ? undefined
     : await import("./read_places.ts");
   const places = await tables?.readPlaces(table!);
+  /** Whether files get the names of their chunks, too. */
   const link = ["link", "multiscale", "places"].some((name) => args.has(name));
   const given = places?.files.map(({ path }) => path) ?? args.operands;
   for (const place of [...given, into]) assertPath(place);
@@ -224,9 +211,26 @@ async function findAdopted(
   const named = template === undefined
     ? undefined
     : new TemplateChunkKeyEncoding(template);
+  const depth = template?.split("/").length ?? 1;
+  /** The part of a path that a template names: all below the folder of the array, or as many names as the template has. */
+  const nameOf = (path: string) =>
+    link
+      ? path.split(sep).slice(-depth).join("/")
+      : slashed(relative(folder, path));
+  const isAdopted = (path: string) => {
+    // Links that an earlier run made have the names of chunks, and are not adopted again.
+    if (link && isChunk(folder, path)) return false;
+    if (named === undefined) return link || isChunk(folder, path);
+    const problem = nameProblem(named, nameOf(path));
+    return problem === undefined || problem.nearest !== undefined;
+  };
   const paths: string[] = [];
   for (const place of given) {
-    paths.push(...await filesAt(place, named, link, folder));
+    const all = await filesAt(place);
+    const isFolder = all !== undefined;
+    const adopted = isFolder ? all.filter(isAdopted) : [resolve(place)];
+    if (isFolder && adopted.length === 0) throw nothingIn(place, named, all);
+    paths.push(...adopted);
   }
   const format = formatOf(paths);
   const outside = paths.find((path) => !path.startsWith(withEnd(folder)));
@@ -237,16 +241,17 @@ async function findAdopted(
     extensionOf(paths[0]!) || (format === "zip" ? ".zip" : ".tiff"),
   );
   const byName = named ?? (link ? undefined : suffix);
-  const names = paths.map((path) => nameOf(path, named, link, folder));
+  const names = paths.map(nameOf);
   for (const [i, name] of names.entries()) {
     const problem = byName && nameProblem(byName, name);
     if (problem) throw misnamed(paths[i]!, byName, problem, names);
   }
   if (!byName && !places && !args.has("stack") && paths.length > 1) {
     const count = unitsText(paths.length, "file");
-    const template = `--template${suggest(names)}`;
     throw new UsageError(
-      `Expected ${template}, --places or --stack, which say the places of ${count} in the array`,
+      `Expected --template${
+        suggest(names)
+      }, --places or --stack, which say the places of ${count} in the array`,
     );
   }
   const dimensionNames = args.text("dimension-names")?.split(",")
@@ -271,17 +276,12 @@ async function findAdopted(
     return { ...placed, stack, ...dimensionNames && { dimensionNames } };
   };
   const root = link ? commonFolder([folder, ...paths.map(dirname)]) : folder;
-  return {
-    format,
-    root,
-    path: slashed(relative(root, folder)),
-    link,
-    files: {
-      keys: paths.map((path): StoreKey => `/${slashed(relative(root, path))}`),
-      encoding: link ? suffix : byName!,
-      place,
-    },
+  const files: FilesToAdopt = {
+    keys: paths.map((path): StoreKey => `/${slashed(relative(root, path))}`),
+    encoding: link ? suffix : byName!,
+    place,
   };
+  return { format, root, path: slashed(relative(root, folder)), link, files };
 }
 
 /** Returns a note on files in the order of shells, which sort `day10` before `day2`. Any other order is meant. */
@@ -301,45 +301,18 @@ function notesOnOrder(names: readonly string[]): string[] {
 const ZIP = /\.zip$/i;
 const TIFF = /\.(?:tiff?|btf|tf8)$/i;
 
-/** Lists the files of a path: the file itself, or those of a folder that are to be adopted. */
-async function filesAt(
-  place: string,
-  named: TemplateChunkKeyEncoding | undefined,
-  link: boolean,
-  folder: string,
-): Promise<string[]> {
-  const path = resolve(place);
-  const info = await stateOf(path);
+/** Lists the TIFF and zip files in a folder; `undefined` for a file. */
+async function filesAt(place: string): Promise<string[] | undefined> {
+  const info = await stateOf(place);
   if (info === undefined) {
     throw new Error(`There is no file or folder ${quoted(place)}`);
   }
-  if (!info.isDirectory) return [path];
-  const all: string[] = [];
-  for await (const { path: file } of walk(path, { includeDirs: false })) {
-    if (ZIP.test(file) || TIFF.test(file)) all.push(file);
+  if (!info.isDirectory) return undefined;
+  const files: string[] = [];
+  for await (const { path } of walk(resolve(place), { includeDirs: false })) {
+    if (ZIP.test(path) || TIFF.test(path)) files.push(path);
   }
-  all.sort(compareNames);
-  const adopted = all.filter((file) => {
-    // Links that an earlier run made have the names of chunks, and are not adopted again.
-    if (link && isChunk(folder, file)) return false;
-    if (named === undefined) return link || isChunk(folder, file);
-    const problem = nameProblem(named, nameOf(file, named, link, folder));
-    return problem === undefined || problem.nearest !== undefined;
-  });
-  if (adopted.length === 0) throw nothingIn(place, named, all);
-  return adopted;
-}
-
-/** The part of a path that a template names: all below the folder of the array, or as many names as the template has. */
-function nameOf(
-  path: string,
-  named: TemplateChunkKeyEncoding | undefined,
-  link: boolean,
-  folder: string,
-): string {
-  if (!link) return slashed(relative(folder, path));
-  const count = named?.format.split("/").length ?? 1;
-  return path.split(sep).slice(-count).join("/");
+  return files.sort(compareNames);
 }
 
 /** Whether a file has a name such as `c/0/1.tif` in the folder of an array, or in one of a group of levels. */
