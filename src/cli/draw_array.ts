@@ -24,7 +24,8 @@ export function drawParts(
 
 /** The properties of an array by name, as people read them. */
 export function fieldsOf(array: InspectedArray): [string, string][] {
-  const { metadata, gridShape, chunkShape, innerChunkShape } = array;
+  const { metadata, gridShape, chunkShape, innerChunkShape, stored } = array;
+  const unit = innerChunkShape ? "shard" : "chunk";
   const { shape, data_type, dimension_names, chunk_key_encoding } = metadata;
   const names = dimension_names
     ? ` (${dimension_names.map((name) => name ?? "?").join(", ")})`
@@ -33,7 +34,7 @@ export function fieldsOf(array: InspectedArray): [string, string][] {
     ["shape", shapeText(shape) + names],
     ["data type", nameOf(data_type)],
     [
-      innerChunkShape ? "shards" : "chunks",
+      `${unit}s`,
       shape.length === 0
         ? "one, with the only element"
         : `${shapeText(chunkShape)}, a grid of ${shapeText(gridShape)}`,
@@ -42,7 +43,12 @@ export function fieldsOf(array: InspectedArray): [string, string][] {
     ["codecs", codecsText(metadata.codecs) || "none"],
     ["keys", nameOf(chunk_key_encoding)],
     ["stored", storedText(array)],
-    ["absent", absentText(array)],
+    [
+      "absent",
+      stored?.absent
+        ? `${unitsText(stored.absent, unit)}, read as the fill value`
+        : undefined,
+    ],
   ];
   return fields.flatMap(([name, text]) =>
     text === undefined ? [] : [[name, text]]
@@ -83,15 +89,6 @@ export function storedText(
   const unit = innerChunkShape ? "shard" : "chunk";
   const text = `${countText(chunks)} of ${unitsText(count, unit)}`;
   return bytes === undefined ? text : `${text}, ${bytesText(bytes)}`;
-}
-
-/** The number of absent chunks or shards, if there are any. */
-function absentText(
-  { stored, innerChunkShape }: InspectedArray,
-): string | undefined {
-  if (!stored?.absent) return undefined;
-  const unit = innerChunkShape ? "shard" : "chunk";
-  return `${unitsText(stored.absent, unit)}, read as the fill value`;
 }
 
 /** The name of a data type, a codec or another extension of metadata. */

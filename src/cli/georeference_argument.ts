@@ -77,7 +77,9 @@ async function readGeoreference(path: string): Promise<Georeference> {
     throw problem("it is neither a TIFF nor JSON nor six numbers");
   }
   const [a = 0, d = 0, b = 0, e = 0, x = 0, y = 0] = numbers;
-  const crs = await readProjection(path);
+  // Beside a world file, such as `map.tfw`, `map.prj` holds the well-known text.
+  const crs = await Deno.readTextFile(path.replace(/\.[^./\\]*$/, ".prj"))
+    .then((text) => text.trim(), () => undefined);
   return {
     // A world file gives the place of the middle of the first pixel.
     transform: [a, b, x - (a + b) / 2, d, e, y - (d + e) / 2],
@@ -86,13 +88,6 @@ async function readGeoreference(path: string): Promise<Georeference> {
 }
 
 const LONGEST_TEXT = 2 ** 20;
-
-/** The well-known text beside a world file, such as `map.prj` for `map.tfw`. */
-async function readProjection(path: string): Promise<string | undefined> {
-  const text = await Deno.readTextFile(path.replace(/\.[^./\\]*$/, ".prj"))
-    .catch(() => undefined);
-  return text?.trim();
-}
 
 async function readGeotiff(
   path: string,

@@ -3,11 +3,8 @@ import { pathToFileURL } from "node:url";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { placeOf, readNodes } from "../hierarchy/mod.ts";
 import { references } from "../jobs/mod.ts";
-import type { Store } from "../stores/mod.ts";
 import {
-  type Arguments,
   type Command,
-  type Io,
   UsageError,
   usageError,
   wholeNumber,
@@ -74,7 +71,11 @@ export const REFERENCES: Command = {
       throw error;
     }
     if (!args.has("quiet")) {
-      const codecs = await neededCodecsOf(store, args, io);
+      const options = { ...NODES.read(args), signal: io.signal };
+      const { nodes } = await readNodes(placeOf(store), options);
+      const codecs = neededCodecs(
+        nodes.flatMap(({ array }) => array ? [array.metadata.codecs] : []),
+      );
       if (codecs) io.hint(codecs);
     }
     if (count > MANY && !args.has("json")) {
@@ -92,19 +93,6 @@ export const REFERENCES: Command = {
     };
   },
 };
-
-/** What {@linkcode neededCodecs} says about the arrays that are referred to. */
-async function neededCodecsOf(
-  store: Store,
-  args: Arguments,
-  { signal }: Io,
-): Promise<string | undefined> {
-  const options = { ...NODES.read(args), signal };
-  const { nodes } = await readNodes(placeOf(store), options);
-  return neededCodecs(
-    nodes.flatMap(({ array }) => array ? [array.metadata.codecs] : []),
-  );
-}
 
 /** The URL of a source, with a last slash. */
 function urlOf(source: string): string {

@@ -84,25 +84,19 @@ export const FAIL_ON = {
   },
 } satisfies OptionGroup;
 
+/** The specifier of zarrita, which is no import of this package, for commands and pages. */
+export const ZARRITA: string = "npm:zarrita@0.7.5";
+
 /** The codecs of zarrita, which is loaded for the first array that needs one of them. */
 export const CODECS: NonNullable<VerifyOptions["codecs"]> = {
   get: (name) => async () => {
-    loading ??= loadRegistry();
+    loading ??= import(ZARRITA).then(({ registry }) => {
+      registerCodecs(registry);
+      return registry;
+    }, () => undefined);
+    // Without zarrita, which may be out of reach, chunks count as not decoded.
     return await (await loading)?.get(name)?.();
   },
 };
 
-/** The specifier of zarrita, which is no import of this package, for commands and pages. */
-export const ZARRITA: string = "npm:zarrita@0.7.5";
-
 let loading: Promise<CodecRegistry | undefined> | undefined;
-
-async function loadRegistry(): Promise<CodecRegistry | undefined> {
-  try {
-    const { registry } = await import(ZARRITA);
-    registerCodecs(registry);
-    return registry;
-  } catch {
-    return undefined; // zarrita is not installed, and npm is out of reach: chunks count as not decoded.
-  }
-}

@@ -63,13 +63,6 @@ export const VERIFY: Command = {
   },
 };
 
-/** How many chunks were not decoded, and why. */
-function notDecoded(undecoded: Verification["undecoded"]): string {
-  return Object.entries(undecoded).map(([unknown, count]) =>
-    `, ${countText(count)} not decoded (unknown ${unknown})`
-  ).join("");
-}
-
 /** The last lines: what exists, what was verified, and what was not. */
 function summaryOf(
   {
@@ -84,22 +77,30 @@ function summaryOf(
   }: Verification,
 ): string[] {
   const sum = Object.values(counts).reduce((sum, n) => sum + n, 0);
-  const found = sum === 0 ? "nothing" : countText(sum);
-  const others = otherValues
-    ? `, ${unitsText(otherValues, "other file")} not verified`
-    : "";
   const unit = arrays > 0 && sharded === arrays ? "shard" : "chunk";
-  const lines = absentChunks === 0 ? [] : [
-    `${countText(chunks)} of ${unitsText(chunks + absentChunks, unit)} ${
-      chunks === 1 ? "exists" : "exist"
-    }, ${countText(absentChunks)} ${
-      absentChunks === 1 ? "is absent and reads" : "are absent and read"
-    } as the fill value`,
-  ];
+  const exist = chunks === 1 ? "exists" : "exist";
+  const are = absentChunks === 1
+    ? "is absent and reads"
+    : "are absent and read";
+  const all = unitsText(chunks + absentChunks, unit);
+  const absent = `${countText(absentChunks)} ${are} as the fill value`;
+  const verified = [
+    `${unitsText(chunks, "chunk")} verified`,
+    ...otherValues
+      ? [`${unitsText(otherValues, "other file")} not verified`]
+      : [],
+    `${sum === 0 ? "nothing" : countText(sum)} found`,
+    ...Object.entries(undecoded).map(([unknown, count]) =>
+      `${countText(count)} not decoded (unknown ${unknown})`
+    ),
+  ].join(", ");
+  const doubt = isSound === null
+    ? ": whether all chunks are sound is not known"
+    : "";
   return [
-    ...lines,
-    `${unitsText(chunks, "chunk")} verified${others}, ${found} found${
-      notDecoded(undecoded)
-    }${isSound === null ? ": whether all chunks are sound is not known" : ""}`,
+    ...absentChunks === 0
+      ? []
+      : [`${countText(chunks)} of ${all} ${exist}, ${absent}`],
+    verified + doubt,
   ];
 }

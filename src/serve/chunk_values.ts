@@ -45,15 +45,6 @@ export async function valueInMemory(bytes: Uint8Array): Promise<Value> {
   };
 }
 
-/** Asks whether a value has not changed since it was looked up. */
-export async function isCurrent(
-  { latest, read }: Value,
-  deadline: Deadline,
-): Promise<boolean> {
-  return latest !== undefined ||
-    await read({ offset: 0, length: 0 }, deadline) !== undefined;
-}
-
 /**
  * Opens the bytes of a value from `start` to `end`, of which there is at least one. More
  * than a window of them is a stream, which reads at most one window ahead of the client, and

@@ -11,19 +11,13 @@ import {
   type Store,
   type StoreKey,
 } from "../stores/mod.ts";
-import {
-  isCurrent,
-  type NeededBytes,
-  openValue,
-  type Value,
-} from "./chunk_values.ts";
+import { type NeededBytes, openValue, type Value } from "./chunk_values.ts";
 import { Deadline, DeadlineError } from "./deadline.ts";
 import { type HandlerOptions, parseOptions } from "./handler_options.ts";
 import {
   allowsRange,
   failedCondition,
   keyOfPath,
-  mayBeUnmodified,
   NOT_FOUND,
   parseRangeHeader,
   pathBelow,
@@ -144,7 +138,7 @@ export function createHandler(
     root: "" | StoreKey,
     deadline: Deadline,
   ): Promise<Answer | undefined> {
-    const { paths: nodes = [], areAll } = await shown.nodes(root, deadline);
+    const { paths: nodes, areAll } = await shown.nodes(root, deadline);
     if (nodes.length === 0) return undefined;
     const listing = { folder: `${root}/`, nodes, areAll };
     return {
@@ -159,7 +153,10 @@ export function createHandler(
       onError(error, request);
     });
     const answered = await answer(request, deadline).catch((error): Answer => {
-      if (isOfNoValue(error)) return NOT_FOUND;
+      // A file system can have no value of the key, which names a folder or is too long.
+      const isOfNoValue = error instanceof FolderKeyError ||
+        error?.code === "ENAMETOOLONG";
+      if (isOfNoValue) return NOT_FOUND;
       deadline.fail(error);
       return {
         status: 502,
@@ -250,7 +247,10 @@ async function answerRead(
   const isHead = method === "HEAD";
   // Only GET has ranges (RFC 9110, section 14.2).
   const range = isHead ? undefined : parseRangeHeader(headers.get("range"));
-  const needed: NeededBytes = isHead || mayBeUnmodified(headers)
+  // A condition may make the body unnecessary.
+  const mayBeUnmodified = headers.has("if-none-match") ||
+    headers.has("if-modified-since");
+  const needed: NeededBytes = isHead || mayBeUnmodified
     ? undefined
     : range ?? "all";
   for (let tries = 1; tries <= TRIES; tries++) {
@@ -282,7 +282,10 @@ async function answerRead(
     const status = failed ??
       (isUnsatisfiable ? 416 : isRange && size > 0 ? 206 : 200);
     const needsBody = status < 300 && !isHead && start < end;
-    if (!needsBody && !await isCurrent(value, deadline)) return undefined;
+    // Only a version that was kept may have changed.
+    const isCurrent = needsBody || value.latest !== undefined ||
+      await value.read({ offset: 0, length: 0 }, deadline) !== undefined;
+    if (!isCurrent) return undefined;
     if (status === 304) return { status, headers: validators.headers };
     if (status === 412) {
       return {
@@ -339,15 +342,6 @@ function contentTypeOf(key: StoreKey): string {
   return Object.hasOwn(TYPES, extension)
     ? TYPES[extension]!
     : "application/octet-stream";
-}
-
-/**
- * Whether an error says that no value can have the key in a file system: the key names a
- * folder, lies below the key of a file, or is too long.
- */
-function isOfNoValue(error: unknown): boolean {
-  return error instanceof FolderKeyError ||
-    (error as { code?: unknown } | undefined)?.code === "ENAMETOOLONG";
 }
 
 /** The headers of all answers, which let pages of any origin read them. */

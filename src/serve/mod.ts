@@ -7,3 +7,4 @@ export {
   type ServedForm,
 } from "./handler_options.ts";
 export { pathBelow } from "./request.ts";
+export { nodesIn } from "./shown_store.ts";

@@ -117,11 +117,6 @@ export function validatorsOf(
   };
 }
 
-/** Whether a request has a condition that may make its body unnecessary. */
-export function mayBeUnmodified(headers: Headers): boolean {
-  return headers.has("if-none-match") || headers.has("if-modified-since");
-}
-
 /**
  * Evaluates the conditions of a request for a present value, in the order of RFC 9110,
  * section 13.2.2. Returns the status 304 or 412, or `undefined` to go on.

@@ -1,5 +1,5 @@
 import { readDocument } from "../arrays/mod.ts";
-import { findPaths, type FoundPaths } from "../hierarchy/mod.ts";
+import { findPaths } from "../hierarchy/mod.ts";
 import {
   formatZarrJson,
   isGroupDocument,
@@ -99,12 +99,11 @@ export class ShownStore {
     return await this.#chunks.find(key, stored, needed, deadline);
   }
 
-  /**
-   * Finds the nodes in a folder: those whose documents the store lists or, if it cannot list,
-   * those in the consolidated metadata of the folder.
-   */
-  nodes(root: "" | StoreKey, deadline: Deadline): Promise<FoundPaths> {
-    return deadline.run((options) => nodesIn(this.#store, root, options));
+  /** Finds the nodes in a folder, as {@linkcode nodesIn} does. */
+  nodes(root: "" | StoreKey, deadline: Deadline): Promise<FoundNodes> {
+    return deadline.run((options) =>
+      nodesIn(this.#store, root, options, LIMITS)
+    );
   }
 
   /** Drops the version of a value that has changed. */
@@ -159,17 +158,34 @@ export class ShownStore {
   }
 }
 
-async function nodesIn(
+/** Nodes of a store. */
+interface FoundNodes {
+  readonly paths: readonly string[];
+  /** Whether they are all nodes, by a listing that no limit has ended. */
+  readonly areAll: boolean;
+  /** Whether the store can neither list nor has consolidated metadata. */
+  readonly areUnknown: boolean;
+}
+
+/**
+ * Finds the nodes in a folder: those whose documents the store lists or, if it cannot list,
+ * those in the consolidated metadata of the folder.
+ *
+ * @param limits The most keys that are listed, and the most nodes.
+ */
+export async function nodesIn(
   store: Store,
   root: "" | StoreKey,
   options: StoreOptions,
-): Promise<FoundPaths> {
+  limits: { keys: number; nodes: number },
+): Promise<FoundNodes> {
   const bytes = typeof store.list === "function"
     ? undefined
     : await readDocument(store, `${root as StoreKey}/zarr.json`, options);
   const document = bytes && parseZarrJson(bytes);
-  const found = await findPaths({ store, root }, document, options, LIMITS);
-  return bytes && !found.paths ? { ...found, paths: [""] } : found;
+  const found = await findPaths({ store, root }, document, options, limits);
+  const { paths = bytes ? [""] : [], areAll } = found;
+  return { paths, areAll, areUnknown: found.paths === undefined };
 }
 
 /**
@@ -190,7 +206,7 @@ async function consolidated(
     !isMembers(document.consolidated_metadata);
   if (!isAlone) return bytes;
   try {
-    const { paths: found = [], areAll } = await nodesIn(store, "", options);
+    const { paths: found, areAll } = await nodesIn(store, "", options, LIMITS);
     const paths = found.filter((path) => path !== "");
     if (!areAll || paths.length === 0) return bytes;
     const metadata: Record<string, unknown> = Object.fromEntries(

@@ -186,21 +186,16 @@ function describeChunk(
     return html`<p>Absent: all its elements have the fill value. Its key is <code>${key}</code>.</p>`;
   }
   const objects = parts.length === 1 ? "one object" : `${parts.length} objects`;
-  const inner = index && describeIndex(index, array.innerChunkShape!);
+  const count = index?.chunksInArray.reduce((product, n) => product * n, 1);
+  const inner = index &&
+    `${countText(index.present)} of ${countText(count!)} inner chunks of ${
+      shapeText(array.innerChunkShape!)
+    }`;
   return html`<p>${bytesText(size)} in ${objects}${
     inner && `, with ${inner}`
   }.</p>
 ${drawParts(array, chunk)}
 ${index && drawInnerChunks(index, axes, inner!)}`;
-}
-
-function describeIndex(
-  { present, chunksInArray }: NonNullable<InspectedChunk["index"]>,
-  shape: readonly number[],
-): string {
-  const count = chunksInArray.reduce((product, n) => product * n, 1);
-  const chunks = `${countText(present)} of ${countText(count)} inner chunks`;
-  return `${chunks} of ${shapeText(shape)}`;
 }
 
 /** A program that opens a node, and how. */

@@ -1,7 +1,6 @@
 import { html, raw } from "hono/html";
 import { readDocument } from "../../arrays/mod.ts";
 import { DamageError } from "../../errors/mod.ts";
-import { findPaths } from "../../hierarchy/mod.ts";
 import { inspect, type InspectedArray } from "../../jobs/mod.ts";
 import {
   assertNodeDocument,
@@ -10,8 +9,8 @@ import {
   type Members,
   parseZarrJson,
 } from "../../metadata/mod.ts";
-import { runConcurrently } from "../../runtime/mod.ts";
-import { failureMessage } from "../../serve/mod.ts";
+import { mapConcurrently } from "../../runtime/mod.ts";
+import { failureMessage, nodesIn } from "../../serve/mod.ts";
 import type { Store, StoreKey } from "../../stores/mod.ts";
 import { type Branch, treeOf } from "../draw_array.ts";
 import { compareNames, countText, shapeText } from "../format.ts";
@@ -35,48 +34,32 @@ export interface Hierarchy {
   /** The nodes by path, without the folders between them. */
   readonly nodes: readonly TreeNode[];
   /** The reason for which nodes may be missing. */
-  readonly gap?: string | undefined;
+  readonly gap?: string;
 }
 
-/**
- * Finds the nodes of a store: those that it lists or, if it cannot list, those in the
- * consolidated metadata of its root.
- */
+/** Finds the nodes of a store, as {@linkcode nodesIn} does, and reads their documents. */
 export async function findNodes(store: Store): Promise<Hierarchy> {
-  const { paths, gap } = await pathsOf(store);
-  const nodes = new Map<string, TreeNode>();
-  await runConcurrently(paths, AT_ONCE, async (path) => {
-    const node = await readNode(store, path);
-    if (node !== undefined) nodes.set(path, node);
-  });
-  return {
-    nodes: paths.sort(compareNames).flatMap((path) => nodes.get(path) ?? []),
-    gap,
-  };
-}
-
-/** Where nodes may be. */
-async function pathsOf(
-  store: Store,
-): Promise<{ paths: string[]; gap?: string | undefined }> {
-  const canList = typeof store.list === "function";
-  const bytes = canList
-    ? undefined
-    : await readDocument(store, "/zarr.json", {});
-  const document = bytes && parseZarrJson(bytes);
-  const place = { store, root: "" } as const;
-  const { paths, areAll } = await findPaths(place, document, {}, LIMITS);
-  if (paths === undefined) {
+  const { paths, areAll, areUnknown } = await nodesIn(store, "", {}, LIMITS);
+  const read = await mapConcurrently(
+    paths.toSorted(compareNames),
+    AT_ONCE,
+    (path) => readNode(store, path),
+  );
+  const nodes = read.filter((node) => node !== undefined);
+  if (areUnknown) {
     return {
-      paths: bytes ? [""] : [],
+      nodes,
       gap:
         "the store cannot list its nodes, and its root has no consolidated metadata",
     };
   }
+  if (areAll || store.list === undefined) return { nodes };
   const [count, keys] = [LIMITS.nodes, LIMITS.keys].map(countText);
-  const gap =
-    `only the first ${count} nodes, or those of the first ${keys} keys, are shown`;
-  return { paths, gap: areAll || !canList ? undefined : gap };
+  return {
+    nodes,
+    gap:
+      `only the first ${count} nodes, or those of the first ${keys} keys, are shown`,
+  };
 }
 
 async function readNode(
