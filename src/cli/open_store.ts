@@ -294,7 +294,9 @@ async function openArchive(
     }
     // A folder of a server may have the name of an archive.
     const folder = await openStore(place, io);
-    if (await isNode(folder)) return folder;
+    const document = await v2View(folder).get("/zarr.json")
+      .catch(() => undefined);
+    if (document !== undefined) return folder;
     throw isAbsent ? new Error(error.message) : error;
   }
 }
@@ -402,15 +404,4 @@ async function isZip(path: string): Promise<boolean> {
   await file.read(start);
   const [p, k, ...type] = start;
   return p === 0x50 && k === 0x4b && ["3,4", "5,6"].includes(`${type}`);
-}
-
-/** Whether a store holds a node at its root, as far as it can be read. */
-async function isNode(store: Store): Promise<boolean> {
-  for (const document of ["zarr.json", ".zgroup", ".zarray"]) {
-    const size = await backendOf(store).size(`/${document}`).catch(() =>
-      undefined
-    );
-    if (size !== undefined) return true;
-  }
-  return false;
 }

@@ -11,7 +11,6 @@ import {
   type Store,
   type StoreKey,
 } from "../stores/mod.ts";
-import { type NeededBytes, openValue, type Value } from "./chunk_values.ts";
 import { Deadline, DeadlineError } from "./deadline.ts";
 import { type HandlerOptions, parseOptions } from "./handler_options.ts";
 import {
@@ -22,7 +21,8 @@ import {
   parseRangeHeader,
   pathBelow,
 } from "./request.ts";
-import { ShownStore } from "./shown_store.ts";
+import { openValue, type Value } from "./served_value.ts";
+import { type NeededBytes, ShownStore } from "./shown_store.ts";
 
 /**
  * Creates a function that answers HTTP requests for the values of a store, so that any

@@ -11,9 +11,12 @@ import { runConcurrently } from "../runtime/mod.ts";
 import {
   type Backend,
   backendOf,
+  type ByteRange,
+  resolveByteRange,
   type Store,
   type StoreKey,
   type StoreOptions,
+  type StoreVersion,
 } from "../stores/mod.ts";
 import {
   isAnyDocument,
@@ -25,15 +28,10 @@ import {
   v2View,
 } from "../views/mod.ts";
 import { INNER_CHUNKS } from "../zarrita/mod.ts";
-import {
-  BoundedCache,
-  ChunkValues,
-  type NeededBytes,
-  type Value,
-  valueInMemory,
-} from "./chunk_values.ts";
 import { Deadline } from "./deadline.ts";
 import type { ParsedOptions, ServedForm } from "./handler_options.ts";
+import { validatorsOf } from "./request.ts";
+import { type Value, valueInMemory, WINDOW } from "./served_value.ts";
 
 /** The changes of nodes that each form shows; `undefined` shows nodes as they are stored. */
 const TRANSLATIONS: Readonly<Record<ServedForm, Translation | undefined>> = {
@@ -47,14 +45,22 @@ const LIMITS = { keys: 100_000, nodes: 1000 };
 /** The number of documents that are read at once. */
 const AT_ONCE = 16;
 
-/** Looks up the values that a store shows, and keeps documents for some time. */
+/** The bytes of a value that its request asks for: a range, all, or none if `undefined`. */
+export type NeededBytes = ByteRange | "all" | undefined;
+
+/** The version of a chunk, and the place that it belongs to. */
+interface KeptVersion extends Place {
+  readonly value: Value;
+}
+
+/** Looks up the values that a store shows, and keeps documents and the versions of chunks for some time. */
 export class ShownStore {
   readonly #stored: Backend;
   /** The store with nodes of Zarr v2 shown as Zarr v3, but in the form that shows them as they are stored. */
   readonly #store: Store;
   readonly #shown: Backend;
   readonly #view: StoreView | undefined;
-  readonly #chunks: ChunkValues;
+  readonly #versions: BoundedCache<KeptVersion>;
   readonly #documents: BoundedCache<Value>;
   readonly #reading = new Map<StoreKey, Promise<Value | undefined>>();
   readonly #timeout: number;
@@ -68,7 +74,10 @@ export class ShownStore {
     this.#stored = backendOf(store);
     this.#shown = backendOf(this.#store);
     this.#view = translation && new StoreView(this.#store, translation);
-    this.#chunks = new ChunkValues({ lifetime, limit: versions });
+    this.#versions = new BoundedCache<KeptVersion>({
+      lifetime,
+      limit: versions,
+    });
     this.#documents = new BoundedCache<Value>({
       lifetime,
       limit: documentBytes,
@@ -96,7 +105,72 @@ export class ShownStore {
     const stored = place.backend === this.#shown
       ? { backend: this.#stored, key: place.key }
       : place;
-    return await this.#chunks.find(key, stored, needed, deadline);
+    return await this.#findStored(key, stored, needed, deadline);
+  }
+
+  /**
+   * Looks up a value: in memory, or by as many requests as it has parts. Bytes that are
+   * needed are read by the same requests, where that is possible.
+   *
+   * @param shown The key that the value is shown under.
+   */
+  async #findStored(
+    shown: StoreKey,
+    { backend, key }: Place,
+    needed: NeededBytes,
+    deadline: Deadline,
+  ): Promise<Value | undefined> {
+    const kept = this.#versions.get(shown);
+    if (kept?.backend === backend && kept.key === key) return kept.value;
+    // Inner chunks have no versions, and are read whole.
+    const isWhole = !backend.readOf;
+    const range = isWhole ? undefined : firstWindow(needed);
+    let version = undefined as StoreVersion | undefined;
+    const found = await deadline.run((options) =>
+      backend.read([key], async (values) => {
+        version?.release(); // The store may run the task several times.
+        version = undefined;
+        const bytes = range || isWhole
+          ? await values.read(key, range)
+          : undefined;
+        const size = isWhole ? bytes?.length : await values.size(key);
+        if (size === undefined) return undefined;
+        if (!isWhole) version = values.version(key);
+        return { size, ...bytes && { bytes } };
+      }, options)
+    );
+    if (found === undefined) return undefined;
+    const { size, bytes } = found;
+    const start = range ? resolveByteRange(range, size).start : 0;
+    const latest = { start, ...bytes && { bytes } };
+    if (version && !version.ownChangesOnly) {
+      const present = version;
+      const value: Value = {
+        size,
+        validators: validatorsOf(version.tag, version.modified),
+        read: (range, deadline) =>
+          deadline.run((options) =>
+            backend.readOf!(present, key, range, options)
+          ),
+        release: () => present.release(),
+      };
+      if (version.isLasting && version.tag !== undefined) {
+        this.#versions.set(shown, { backend, key, value });
+      }
+      return { ...value, latest };
+    }
+    const read = (range: ByteRange | undefined, deadline: Deadline) =>
+      deadline.run((options) =>
+        backend.read([key], (values) => values.read(key, range), options)
+      );
+    if (!isWhole && size > WINDOW) {
+      const validators = validatorsOf(undefined);
+      return { size, validators, latest, read, release() {} };
+    }
+    const all = bytes?.length === size
+      ? bytes
+      : await read(undefined, deadline);
+    return all && await valueInMemory(all);
   }
 
   /** Finds the nodes in a folder, as {@linkcode nodesIn} does. */
@@ -108,7 +182,7 @@ export class ShownStore {
 
   /** Drops the version of a value that has changed. */
   forget(key: StoreKey): void {
-    this.#chunks.forget(key);
+    this.#versions.delete(key);
   }
 
   /**
@@ -227,5 +301,76 @@ async function consolidated(
   } catch {
     options.signal?.throwIfAborted();
     return bytes; // Requests for the node that cannot be read get the error.
+  }
+}
+
+/** Returns the bytes that are read with the version: at most a window. */
+function firstWindow(needed: NeededBytes): ByteRange | undefined {
+  if (needed === "all") return { offset: 0, length: WINDOW };
+  if (needed === undefined) return undefined;
+  if ("suffixLength" in needed) {
+    return needed.suffixLength <= WINDOW ? needed : undefined;
+  }
+  const { offset, length } = needed;
+  return { offset, length: Math.min(length, WINDOW) };
+}
+
+/** Options of {@linkcode BoundedCache}. */
+interface BoundedCacheOptions<T> {
+  /** How long an entry is kept, in milliseconds. */
+  lifetime: number;
+  /** The most weight of all entries. */
+  limit: number;
+  weightOf?: (value: T) => number;
+  /** Called for each entry that is removed or replaced. */
+  onRemoval?: (key: string, value: T) => void;
+}
+
+/**
+ * Least-recently-used cache. Removes entries that are too old, and those that were used
+ * the longest time ago once all entries together weigh too much.
+ */
+export class BoundedCache<T> {
+  readonly #entries = new Map<string, { value: T; expiry: number }>();
+  readonly #options: BoundedCacheOptions<T>;
+  #weight = 0;
+
+  constructor(options: BoundedCacheOptions<T>) {
+    this.#options = options;
+  }
+
+  get(key: string): T | undefined {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return undefined;
+    if (entry.expiry <= Date.now()) {
+      this.delete(key);
+      return undefined;
+    }
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
+    return entry.value;
+  }
+
+  set(key: string, value: T): void {
+    this.delete(key);
+    const expiry = Date.now() + this.#options.lifetime;
+    this.#entries.set(key, { value, expiry });
+    this.#weight += this.#weightOf(value);
+    for (const oldest of this.#entries.keys()) {
+      if (this.#weight <= this.#options.limit) return;
+      this.delete(oldest);
+    }
+  }
+
+  delete(key: string): void {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return;
+    this.#entries.delete(key);
+    this.#weight -= this.#weightOf(entry.value);
+    this.#options.onRemoval?.(key, entry.value);
+  }
+
+  #weightOf(value: T): number {
+    return this.#options.weightOf?.(value) ?? 1;
   }
 }

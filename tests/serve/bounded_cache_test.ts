@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { BoundedCache } from "../../src/serve/chunk_values.ts";
+import { BoundedCache } from "../../src/serve/shown_store.ts";
 import { fakeClock } from "../support/fake_clock.ts";
 
 Deno.test("BoundedCache removes entries that are too heavy together, least recently used first, or too old", async () => {
