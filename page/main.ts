@@ -2,7 +2,7 @@
 /** The script of pages: pictures of arrays, and maps that choose chunks. */
 import * as zarr from "zarrita";
 import { registerCodecs } from "../src/codecs/register_codecs.ts";
-import type { DescribedArray } from "../src/cli/page/templates.ts";
+import type { DescribedArray } from "../src/cli/page/drawings.ts";
 import { append } from "./elements.ts";
 import { showPicture } from "./picture.ts";
 

@@ -1,7 +1,6 @@
 /// <reference lib="dom" />
 import * as zarr from "zarrita";
-import type { PictureAxes } from "../src/cli/page/drawings.ts";
-import type { DescribedArray } from "../src/cli/page/templates.ts";
+import type { DescribedArray, PictureAxes } from "../src/cli/page/drawings.ts";
 import type { ImageChannel } from "../src/hierarchy/mod.ts";
 import {
   extentOf,

@@ -7,6 +7,7 @@ import { fieldsOf } from "../draw_array.ts";
 import { bytesText, countText, shapeText, unitsText } from "../format.ts";
 import { imagecodecsFor } from "../needed_codecs.ts";
 import {
+  arrayScript,
   choosePictureAxes,
   type ChunkMap,
   drawChunkMap,
@@ -14,6 +15,7 @@ import {
   drawParts,
   mapChunks,
   type PictureAxes,
+  pictureBox,
 } from "./drawings.ts";
 import {
   documentOf,
@@ -24,14 +26,12 @@ import {
 } from "./hierarchy.ts";
 import {
   alert,
-  arrayScript,
   columns,
   documentLink,
   fieldList,
   type Html,
   jsonBlock,
   muted,
-  pictureBox,
   section,
 } from "./templates.ts";
 

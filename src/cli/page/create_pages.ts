@@ -7,6 +7,7 @@ import { v2View } from "../../views/mod.ts";
 import { unitsText } from "../format.ts";
 import { arrayPage, groupSnippetsFor, openIn } from "./array_page.ts";
 import { answerAsset, ASSETS, importMap } from "./assets.ts";
+import { arrayScript } from "./drawings.ts";
 import {
   documentOf,
   drawTree,
@@ -20,7 +21,6 @@ import {
 import { describeMultiscales } from "./multiscale_section.ts";
 import {
   alert,
-  arrayScript,
   columns,
   documentLink,
   type Html,

@@ -1,5 +1,6 @@
-import { html } from "hono/html";
+import { html, raw } from "hono/html";
 import { type ArrayChunks, compareChunks } from "../../arrays/mod.ts";
+import type { ImageChannel } from "../../hierarchy/mod.ts";
 import type { InspectedArray, InspectedChunk } from "../../jobs/mod.ts";
 import type { StoreOptions } from "../../stores/mod.ts";
 import { bytesText, countText } from "../format.ts";
@@ -44,6 +45,37 @@ export function choosePictureAxes(
     columns: isNamed ? columns : others.at(-1),
     colors: colors < 0 ? undefined : colors,
   };
+}
+
+/** Where the script of the page draws an array. */
+export function pictureBox(note: Html | "" = ""): Html {
+  return html`<div id="view"></div>
+<noscript>The picture needs JavaScript.</noscript>${note}`;
+}
+
+/** An array, as a page describes it for its script. */
+export interface DescribedArray {
+  readonly path: string;
+  readonly url: string;
+  readonly shape: readonly number[];
+  readonly names: readonly (string | null)[];
+  /** The dimensions of its pictures. */
+  readonly axes: PictureAxes;
+  /** The chunk that the page shows, if one is stored. */
+  readonly chunk?: readonly number[] | undefined;
+  readonly chunkShape: readonly number[];
+  readonly innerChunkShape?: readonly number[] | undefined;
+  /** The element along each dimension that the picture begins with; the chunk by default. */
+  readonly start?: readonly number[];
+  /** The channels that a picture mixes, along the dimension of colors. */
+  readonly channels?: readonly ImageChannel[];
+}
+
+/** Describes an array for the script of the page. */
+export function arrayScript(array: DescribedArray): Html {
+  // No text of the store can end the element.
+  const text = JSON.stringify(array).replaceAll("<", "\\u003c");
+  return html`<script type="application/json" id="array">${raw(text)}</script>`;
 }
 
 /** The most cells of a map along a dimension, and the most inner chunks of a shard. */

@@ -4,7 +4,11 @@ import type { Members } from "../../metadata/mod.ts";
 import { runConcurrently } from "../../runtime/mod.ts";
 import { nameOf } from "../draw_array.ts";
 import { countText, shapeText, unitsText } from "../format.ts";
-import { choosePictureAxes } from "./drawings.ts";
+import {
+  choosePictureAxes,
+  type DescribedArray,
+  pictureBox,
+} from "./drawings.ts";
 import {
   documentOf,
   explain,
@@ -14,13 +18,7 @@ import {
   type TreeNode,
   urlOf,
 } from "./hierarchy.ts";
-import {
-  type DescribedArray,
-  fieldList,
-  type Html,
-  muted,
-  pictureBox,
-} from "./templates.ts";
+import { fieldList, type Html, muted } from "./templates.ts";
 import {
   channelsOf,
   defaultPlaneOf,

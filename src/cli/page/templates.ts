@@ -1,8 +1,6 @@
-import { html, raw } from "hono/html";
+import { html } from "hono/html";
 import type { HtmlEscapedString } from "hono/utils/html";
-import type { ImageChannel } from "../../hierarchy/mod.ts";
 import { jsonText } from "../format.ts";
-import type { PictureAxes } from "./drawings.ts";
 
 /** A piece of a page, in which texts are escaped. */
 export type Html = HtmlEscapedString | Promise<HtmlEscapedString>;
@@ -63,35 +61,4 @@ export function jsonBlock(value: unknown): Html {
 /** The link to the document of a node. */
 export function documentLink(url: string): Html {
   return html`<p><a href="${url}/zarr.json">zarr.json</a></p>`;
-}
-
-/** Where the script of the page draws an array. */
-export function pictureBox(note: Html | "" = ""): Html {
-  return html`<div id="view"></div>
-<noscript>The picture needs JavaScript.</noscript>${note}`;
-}
-
-/** An array, as a page describes it for its script. */
-export interface DescribedArray {
-  readonly path: string;
-  readonly url: string;
-  readonly shape: readonly number[];
-  readonly names: readonly (string | null)[];
-  /** The dimensions of its pictures. */
-  readonly axes: PictureAxes;
-  /** The chunk that the page shows, if one is stored. */
-  readonly chunk?: readonly number[] | undefined;
-  readonly chunkShape: readonly number[];
-  readonly innerChunkShape?: readonly number[] | undefined;
-  /** The element along each dimension that the picture begins with; the chunk by default. */
-  readonly start?: readonly number[];
-  /** The channels that a picture mixes, along the dimension of colors. */
-  readonly channels?: readonly ImageChannel[];
-}
-
-/** Describes an array for the script of the page. */
-export function arrayScript(array: DescribedArray): Html {
-  // No text of the store can end the element.
-  const text = JSON.stringify(array).replaceAll("<", "\\u003c");
-  return html`<script type="application/json" id="array">${raw(text)}</script>`;
 }
