@@ -7,7 +7,7 @@
  * https://github.com/zarr-conventions/multiscales; OME-Zarr 0.5,
  * https://ngff.openmicroscopy.org/0.5/
  */
-import type { TiffPlace } from "./tiff_page.ts";
+import type { TiffPlace } from "./describe_tiff.ts";
 
 /**
  * The numbers [a, b, c, d, e, f] that map places in a picture to coordinates:

@@ -172,10 +172,11 @@ const CRS84 =
 function codeOfText(text: string): FoundCode | undefined {
   if (CRS84.test(text)) return { code: 4326 };
   const [, code] = CODE.exec(text) ?? [];
-  if (code !== undefined) return { code: short(code) };
-  const system = horizontalOf(parseWkt(text));
-  return system && { code: short(epsgOf(system)), kind: KINDS[system[0]] };
+  return code === undefined ? codeOfWkt(text) : { code: short(code) };
 }
+
+/** The most systems in one another; no real system has as many. */
+const DEEPEST = 50;
 
 function codeOfProjjson(
   { id, type, components, source_crs }: Readonly<Record<string, unknown>>,
@@ -213,68 +214,33 @@ const KINDS: Readonly<Record<string, CrsKind>> = {
 /** The keywords of systems that hold another one, whose place counts. */
 const HOLDERS = ["COMPD_CS", "COMPOUNDCRS", "BOUNDCRS", "SOURCECRS"];
 
-/** A node of well-known text, `KEYWORD[value, …]`: its keyword in capitals, and its values. */
-type WktNode = readonly [keyword: string, ...values: unknown[]];
-
-function isNode(value: unknown): value is WktNode {
-  return Array.isArray(value);
-}
-
-/** The system of x and y, among those that a node holds. */
-function horizontalOf(node: unknown): WktNode | undefined {
-  if (!isNode(node)) return undefined;
-  const [keyword, ...values] = node;
-  if (Object.hasOwn(KINDS, keyword)) return node;
-  if (!HOLDERS.includes(keyword)) return undefined;
-  return horizontalOf(
-    values.filter(isNode).find(([keyword]) =>
-      Object.hasOwn(KINDS, keyword) || HOLDERS.includes(keyword)
-    ),
-  );
-}
-
-/** The code of EPSG that a node has. */
-function epsgOf([, ...values]: WktNode): unknown {
-  return values.filter(isNode).find(([keyword, authority]) =>
-    ["ID", "AUTHORITY"].includes(keyword) &&
-    String(authority).toUpperCase() === "EPSG"
-  )?.[2];
-}
-
-/** The most systems in one another, and the most brackets in one another; no real system has as many. */
-const DEEPEST = 50;
+/** A text, an identifier of EPSG with its code, a keyword before a bracket, and the end of brackets. */
+const WKT_TOKEN =
+  /"(?:[^"]|"")*"|\b(?:ID|AUTHORITY)\s*[[(]\s*"EPSG"\s*,\s*"?(\d+)"?|\b(\w+)\s*[[(]|([\])])/gi;
 
 /**
- * Parses well-known text of coordinate reference systems, of all versions.
+ * Finds the code of the system of x and y in well-known text of any version.
  *
  * Source: https://docs.ogc.org/is/18-010r11/18-010r11.pdf
  *
- * @returns `undefined` if the text is none.
+ * @returns `undefined` without a code, or if brackets do not match.
  */
-function parseWkt(text: string): unknown {
-  const open: unknown[][] = [[]];
-  for (
-    const [token] of text.matchAll(/"(?:[^"]|"")*"|[[\](),]|[^\s[\](),"]+/g)
-  ) {
-    const values = open.at(-1)!;
-    if (token === "[" || token === "(") {
-      const keyword = values.pop();
-      if (typeof keyword !== "string" || open.length === DEEPEST) {
-        return undefined;
-      }
-      open.push([keyword.toUpperCase()]);
-      values.push(open.at(-1));
-    } else if (token === "]" || token === ")") {
-      open.pop();
-      if (open.length === 0) return undefined;
-    } else if (token !== ",") {
-      const isQuoted = token.startsWith('"');
-      values.push(
-        isQuoted ? token.slice(1, -1).replaceAll('""', '"') : token,
-      );
+function codeOfWkt(text: string): FoundCode | undefined {
+  const open: string[] = [];
+  let found: FoundCode | undefined;
+  for (const [, code, keyword, end] of text.matchAll(WKT_TOKEN)) {
+    if (code !== undefined && open.length <= DEEPEST) {
+      const [inner = "", ...outer] = open.toReversed();
+      const isHorizontal = Object.hasOwn(KINDS, inner) &&
+        outer.every((keyword) => HOLDERS.includes(keyword));
+      if (isHorizontal) found ??= { code: short(code), kind: KINDS[inner] };
+    }
+    if (end !== undefined && open.pop() === undefined) return undefined;
+    if (code !== undefined || keyword !== undefined) {
+      open.push((keyword ?? "ID").toUpperCase());
     }
   }
-  return open.length === 1 ? open[0]![0] : undefined;
+  return open.length === 0 ? found : undefined;
 }
 
 /**

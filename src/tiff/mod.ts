@@ -1,5 +1,12 @@
 /** Shards that are TIFF files: their layout, and the reading of any TIFF. */
-export { describeTiff } from "./describe_tiff.ts";
+export {
+  describeTiff,
+  MOST_TILES,
+  type TiffAxis,
+  type TiffDescription,
+  type TiffPage,
+  type TiffPlace,
+} from "./describe_tiff.ts";
 export { fitTiff, type FitTiffOptions } from "./fit_tiff.ts";
 export {
   geoAttributes,
@@ -10,7 +17,6 @@ export {
   joinAttributes,
   pyramidAttributes,
 } from "./geo_attributes.ts";
-export { MOST_TILES } from "./page_tiles.ts";
 export {
   decodeSelection,
   leftOut,
@@ -33,12 +39,6 @@ export type {
   TiffResolution,
   TiffValues,
 } from "./tiff_options.ts";
-export type {
-  TiffAxis,
-  TiffDescription,
-  TiffPage,
-  TiffPlace,
-} from "./tiff_page.ts";
 export {
   bandsFirst,
   commonRows,

@@ -9,7 +9,8 @@ import { describe, describeAll, sentence } from "../errors/mod.ts";
 import { unitSymbols } from "./ome_xml.ts";
 import { elementOf, listOf, parseXml, type XmlElement } from "./xml_element.ts";
 import type { PyramidChannel } from "./geo_attributes.ts";
-import { PageProblem, type TiffAxis, type TiffPage } from "./tiff_page.ts";
+import type { TiffAxis, TiffPage } from "./describe_tiff.ts";
+import { PageProblem } from "./tiff_tags.ts";
 
 /** The dimensions that pages are numbered along. */
 type PlaneAxis = "t" | "c" | "z";

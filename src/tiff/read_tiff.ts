@@ -8,16 +8,10 @@ import {
   type StoreKey,
   type StoreOptions,
 } from "../stores/mod.ts";
-import { readPages } from "./describe_tiff.ts";
+import { readPages, type TiffPage, type TiffPlace } from "./describe_tiff.ts";
 import { hasSeries, readSeries, type TiffSeries } from "./ome_axes.ts";
-import {
-  CONVERT,
-  PageDamage,
-  PageProblem,
-  type TiffPage,
-  type TiffPlace,
-} from "./tiff_page.ts";
 import { seriesShardOf, shardOf, type TiffShard } from "./tiff_shard.ts";
+import { CONVERT, PageDamage, PageProblem } from "./tiff_tags.ts";
 
 /** The pages of a file that are adopted. */
 interface PageSelection {

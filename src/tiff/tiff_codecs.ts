@@ -7,14 +7,13 @@ import {
   parseExtension,
 } from "../metadata/mod.ts";
 import { encodeBase64 } from "../runtime/mod.ts";
+import { refuseFirst } from "./tiff_options.ts";
 import {
   CONVERT,
   PageDamage,
   PageProblem,
-  type TiffPage,
-} from "./tiff_page.ts";
-import { refuseFirst } from "./tiff_options.ts";
-import type { PageTags } from "./tiff_tags.ts";
+  type PageTags,
+} from "./tiff_tags.ts";
 
 /** A data type that TIFF has. */
 export interface TiffDataType {
@@ -326,7 +325,10 @@ export function codecsOf(
   tags: PageTags,
   dataType: string,
   isLittleEndian: boolean,
-  { axes, tileShape }: Pick<TiffPage, "axes" | "tileShape">,
+  { axes, tileShape }: {
+    readonly axes: readonly string[];
+    readonly tileShape: readonly number[];
+  },
 ): NamedConfiguration[] {
   // JPEG has an order of bits of its own.
   if (tags.number("compression", NONE) === JPEG) {

@@ -2,9 +2,14 @@ import { describe, sentence } from "../errors/mod.ts";
 import { isSameJson, type NamedConfiguration } from "../metadata/mod.ts";
 import { isSameList } from "../runtime/mod.ts";
 import type { ShardIndex } from "../shards/mod.ts";
-import { dividedRows, greatestDivisor, MOST_TILES } from "./page_tiles.ts";
+import {
+  dividedRows,
+  greatestDivisor,
+  MOST_TILES,
+  type TiffPage,
+} from "./describe_tiff.ts";
 import type { TiffSeries } from "./ome_axes.ts";
-import { PageDamage, PageProblem, type TiffPage } from "./tiff_page.ts";
+import { PageDamage, PageProblem } from "./tiff_tags.ts";
 
 /** The elements of a file as a shard: those of one page, or of pages of one kind along a first dimension. */
 export interface TiffShard {

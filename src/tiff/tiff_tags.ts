@@ -234,6 +234,16 @@ export function encodeField(
 /** A problem of a file, as the end of a sentence that starts with the name of the file. */
 export class TiffError extends Error {}
 
+/** A reason why a page cannot be chunks of a Zarr array, and a way out. */
+export class PageProblem extends Error {}
+
+/** Damage of a page. */
+export class PageDamage extends PageProblem {}
+
+/** What to do with a file of another form. */
+export const CONVERT =
+  "convert the file, such as by gdal_translate -co TILED=YES -co COMPRESS=DEFLATE";
+
 /** The tags of a page with their values. */
 export class PageTags {
   readonly #values: ReadonlyMap<TagName, TagValues>;

@@ -12,7 +12,7 @@ import {
   numberOf,
 } from "../metadata/mod.ts";
 import type { TiffOptions, TiffValues } from "./tiff_options.ts";
-import type { TiffPage } from "./tiff_page.ts";
+import type { TiffPage } from "./describe_tiff.ts";
 import {
   element,
   elementOf,

@@ -15,12 +15,7 @@ import {
   type ListedEntry,
   wholeRange,
 } from "./zip_directory.ts";
-import {
-  canInflateTo,
-  inflate,
-  InflateError,
-  inflatePieces,
-} from "./inflate.ts";
+import { canInflateTo, inflate, inflatePieces } from "./inflate.ts";
 import type { Extent } from "./zip_records.ts";
 
 /** The compression methods that are read. */
@@ -316,11 +311,7 @@ export class Archive {
     }
     const stored = offset + entry.storedSize;
     const source = this.#filePieces(offset, stored, options);
-    try {
-      yield* inflatePieces(source, entry.size);
-    } catch (error) {
-      throw this.#inflateError(entry, error);
-    }
+    yield* inflatePieces(source, entry.size, this.#damageOf(entry));
   }
 
   async *#filePieces(
@@ -423,12 +414,9 @@ export class Archive {
     options: StoreOptions,
   ): Promise<Uint8Array> {
     const stored = await this.#readStored(entry, 0, entry.storedSize, options);
-    let bytes = stored;
-    try {
-      if (isDeflated(entry)) bytes = await inflate(stored, entry.size);
-    } catch (error) {
-      throw this.#inflateError(entry, error);
-    }
+    const bytes = isDeflated(entry)
+      ? await inflate(stored, entry.size, this.#damageOf(entry))
+      : stored;
     this.#check(entry, crc32(bytes));
     return bytes;
   }
@@ -458,9 +446,9 @@ export class Archive {
     this.#inflatedSize -= kept.size;
   }
 
-  #inflateError(entry: ListedEntry, error: unknown): unknown {
-    if (!(error instanceof InflateError)) return error;
-    return this.damaged(entry, `has deflated bytes that ${error.message}`);
+  #damageOf(entry: ListedEntry): (problem: string) => DamageError {
+    return (problem) =>
+      this.damaged(entry, `has deflated bytes that ${problem}`);
   }
 
   #check(entry: ListedEntry, crc: number): void {

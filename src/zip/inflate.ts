@@ -5,8 +5,8 @@ import {
   pieceSize,
 } from "../runtime/mod.ts";
 
-/** Thrown for deflated bytes that are damaged, or have another length than was said. */
-export class InflateError extends Error {}
+/** Makes the error for deflated bytes that are damaged, or have another length than was said. */
+type DamageOf = (problem: string) => Error;
 
 /** Deflated bytes expand at most 1032 times: a match of 258 bytes takes two bits. */
 const MOST_EXPANSION = 1032;
@@ -23,17 +23,18 @@ const LONGEST_AT_ONCE = 4 * 1024 * 1024;
  * Inflates bytes.
  *
  * @param size The length of the inflated bytes.
- * @throws {InflateError} If the bytes are damaged, or have another length.
  */
 export async function inflate(
   deflated: Uint8Array,
   size: number,
+  damageOf: DamageOf,
 ): Promise<Uint8Array> {
   const native = nativeZlib();
   if (native === null || size > LONGEST_AT_ONCE) {
     // The memory grows with what is inflated, since the size may be wrong.
     const pieces: Uint8Array[] = [];
-    for await (const piece of inflatePieces(piecesOf([deflated]), size)) {
+    const source = piecesOf([deflated]);
+    for await (const piece of inflatePieces(source, size, damageOf)) {
       pieces.push(piece);
     }
     return joinBytes(pieces);
@@ -47,9 +48,9 @@ export async function inflate(
   } catch (cause) {
     const isLonger = (cause as { code?: string }).code ===
       "ERR_BUFFER_TOO_LARGE";
-    throw isLonger ? tooLong(size) : damaged(cause);
+    throw damageOf(isLonger ? longerThan(size) : notInflated(cause));
   }
-  assertLength(bytes.length, size);
+  assertLength(bytes.length, size, damageOf);
   // In some runtimes, the result lies in longer memory: this copy frees the rest.
   return new Uint8Array(bytes);
 }
@@ -72,11 +73,11 @@ async function* piecesOf(
  *
  * @param source The deflated pieces. Its errors are thrown as they are.
  * @param size The length of all inflated bytes.
- * @throws {InflateError} If the bytes are damaged, or have another length.
  */
 export async function* inflatePieces(
   source: AsyncGenerator<Uint8Array, void>,
   size: number,
+  damageOf: DamageOf,
 ): AsyncGenerator<Uint8Array, void> {
   const pieces = piecesOf(source);
   let failure: { readonly error: unknown } | undefined;
@@ -98,31 +99,35 @@ export async function* inflatePieces(
   try {
     while (true) {
       const { done, value } = await reader.read().catch((error) => {
-        throw failure === undefined ? damaged(error) : failure.error;
+        throw failure === undefined
+          ? damageOf(notInflated(error))
+          : failure.error;
       });
       if (done) break;
       length += value.length;
-      if (length > size) throw tooLong(size);
+      if (length > size) throw damageOf(longerThan(size));
       yield value;
     }
-    assertLength(length, size);
+    assertLength(length, size, damageOf);
   } finally {
     await reader.cancel().catch(() => {});
     await pieces.return();
   }
 }
 
-function assertLength(length: number, size: number): void {
-  if (length > size) throw tooLong(size);
-  if (length === size) return;
-  throw new InflateError(`are ${length} bytes of ${size}`);
+function assertLength(
+  length: number,
+  size: number,
+  damageOf: DamageOf,
+): void {
+  if (length > size) throw damageOf(longerThan(size));
+  if (length < size) throw damageOf(`are ${length} bytes of ${size}`);
 }
 
-function tooLong(size: number): InflateError {
-  return new InflateError(`are longer than ${size} bytes`);
+function longerThan(size: number): string {
+  return `are longer than ${size} bytes`;
 }
 
-function damaged(cause: unknown): InflateError {
-  const { message } = cause as Error;
-  return new InflateError(`cannot be inflated (${message})`, { cause });
+function notInflated(cause: unknown): string {
+  return `cannot be inflated (${(cause as Error).message})`;
 }

@@ -2,7 +2,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import * as zarr from "zarrita";
 import { MemoryStore } from "../../mod.ts";
-import { PageProblem } from "../../src/tiff/tiff_page.ts";
+import { PageProblem } from "../../src/tiff/tiff_tags.ts";
 import { readSeries } from "../../src/tiff/ome_axes.ts";
 import {
   adoptTiffs,
