@@ -8,11 +8,7 @@ import { describe, sentence } from "../errors/mod.ts";
 import { isMembers } from "../metadata/mod.ts";
 import { type Affine, GEO_KEY } from "./geo_attributes.ts";
 import type { TiffArray } from "./tiff_array.ts";
-import {
-  isMapPlace,
-  type TiffGeoreference,
-  type TiffMapPlace,
-} from "./tiff_options.ts";
+import type { TiffGeoreference, TiffMapPlace } from "./tiff_options.ts";
 
 /** The GeoKeys of a coordinate reference system, without the one for areas and points. */
 export type GeoKeys = Pick<
@@ -51,6 +47,12 @@ export function tagsOf(
   }
   const keys = crs === undefined ? undefined : geoKeysOf(crs);
   return composeGeoreference(affine, { isPoint, keys });
+}
+
+/** Whether a georeference has a transform or a bounding box in place of tags. */
+export function isMapPlace(value: unknown): value is TiffMapPlace {
+  const { transform, bbox } = Object(value);
+  return transform !== undefined || bbox !== undefined;
 }
 
 /** Maps columns and rows to a bounding box, the top row first; `undefined` if the box or the picture is empty. */

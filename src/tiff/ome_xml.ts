@@ -77,6 +77,17 @@ export function unitSymbols(
   return new Map([...prefixed, ...Object.entries(UNITS[unit])]);
 }
 
+/** Whether OME-XML has dimensions of these names, with the picture where it is in an array. */
+export function isOmePicture(
+  names: readonly string[],
+  { y, x, bands }: TiffArray["axes"],
+): boolean {
+  return new Set(names).size === names.length &&
+    names.every((name) => ["t", "c", "z", "y", "x"].includes(name)) &&
+    names[y] === "y" && names[x] === "x" &&
+    (bands === undefined || names[bands] === "c");
+}
+
 /**
  * Refuses an array that OME-XML cannot represent.
  *
@@ -92,13 +103,9 @@ export function assertOme(
       `Expected a data type that OME-XML has, found "${kind}${bits}": leave out ome`,
     );
   }
-  const isList = Array.isArray(axes) && axes.length === shape.length &&
-    new Set(axes).size === axes.length &&
-    axes.every((name) => ["t", "c", "z", "y", "x"].includes(name));
-  const isPicture = isList && axes[meanings.y] === "y" &&
-    axes[meanings.x] === "x" &&
-    (meanings.bands === undefined || axes[meanings.bands] === "c");
-  if (!isPicture) {
+  const isFitting = Array.isArray(axes) && axes.length === shape.length &&
+    isOmePicture(axes, meanings);
+  if (!isFitting) {
     throw new RangeError(
       sentence`Expected ome.axes to be "t", "c", "z", "y" and "x", one for each of the ${shape.length} dimensions, with "y" and "x" where the picture has them and "c" for bands, found ${axes}`,
     );

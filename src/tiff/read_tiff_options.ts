@@ -36,7 +36,7 @@ import {
   type GeoKeys,
   geoKeysOf,
 } from "./georeference.ts";
-import { isOmeType } from "./ome_xml.ts";
+import { isOmePicture, isOmeType } from "./ome_xml.ts";
 import { type Axes, axesOf, parseDataType } from "./tiff_array.ts";
 import {
   BANDS,
@@ -428,7 +428,6 @@ async function omeOf(
   nodes: Nodes,
   { path, metadata, axes }: ArrayPlace,
 ): Promise<OmeImage | undefined> {
-  if (!isOmeType(parseDataType(metadata.data_type))) return undefined;
   for (
     let group = groupOf(path);
     group !== undefined;
@@ -437,11 +436,8 @@ async function omeOf(
     const attributes = await nodes.attributes(group);
     const image = omeImage(attributes, group, path, metadata.shape.length);
     if (image === undefined) continue;
-    const isPicture = image.axes[axes.y] === "y" &&
-      image.axes[axes.x] === "x" &&
-      (axes.bands === undefined || image.axes[axes.bands] === "c") &&
-      new Set(image.axes).size === image.axes.length &&
-      image.axes.every((name) => "tczyx".includes(name));
+    const isPicture = isOmePicture(image.axes, axes) &&
+      isOmeType(parseDataType(metadata.data_type));
     return isPicture ? image : undefined;
   }
   return undefined;

@@ -5,15 +5,12 @@ import type { ShardLayout } from "../shards/mod.ts";
 import { parseShardFiles } from "../arrays/mod.ts";
 import type { PageFields } from "./tiff_tags.ts";
 import {
+  refuseFirst,
   type TiffDataType,
   type TileEncoding,
   tileEncoding,
 } from "./tiff_codecs.ts";
-import {
-  refuseFirst,
-  type TiffGeoreference,
-  type TiffOptions,
-} from "./tiff_options.ts";
+import type { TiffGeoreference, TiffOptions } from "./tiff_options.ts";
 import { gdalMetadata } from "./value_attributes.ts";
 
 /** An array whose shards can be TIFF files. All shapes are in elements. */

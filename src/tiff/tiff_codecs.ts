@@ -7,7 +7,6 @@ import {
   parseExtension,
 } from "../metadata/mod.ts";
 import { encodeBase64 } from "../runtime/mod.ts";
-import { refuseFirst } from "./tiff_options.ts";
 import {
   CONVERT,
   PageDamage,
@@ -203,6 +202,15 @@ export function tileEncoding(
     ],
   ]);
   return { compression, predictor, isLittleEndian };
+}
+
+/** A reason to refuse options: whether it applies, and the text of the error after "Expected". */
+type Refusal = readonly [isRefused: boolean, expected: string];
+
+/** Throws a `RangeError` for the first of several refusals that applies. */
+export function refuseFirst(refusals: readonly Refusal[]): void {
+  const refusal = refusals.find(([isRefused]) => isRefused);
+  if (refusal !== undefined) throw new RangeError(`Expected ${refusal[1]}`);
 }
 
 /** Codecs that do not compress. */

@@ -1,9 +1,17 @@
-import { sentence } from "../errors/mod.ts";
+import {
+  BOOLEAN,
+  checkExclusive,
+  checkOptions,
+  objectRule,
+  oneOf,
+  type OptionRules,
+  sentence,
+} from "../errors/mod.ts";
 import { joinBytes } from "../runtime/mod.ts";
 import type { ArrayMetadata } from "../metadata/mod.ts";
 import type { ShardContainer, ShardIndex } from "../shards/mod.ts";
 import { assertShardInGrid, withFileRecord } from "../arrays/mod.ts";
-import { tagsOf } from "./georeference.ts";
+import { isMapPlace, tagsOf } from "./georeference.ts";
 import { assertOme, omeXml } from "./ome_xml.ts";
 import {
   numberText,
@@ -14,12 +22,8 @@ import {
   type TiffArray,
   tilePlaces,
 } from "./tiff_array.ts";
-import { compressStored } from "./tiff_codecs.ts";
-import {
-  assertTiffOptions,
-  refuseFirst,
-  type TiffOptions,
-} from "./tiff_options.ts";
+import { compressStored, refuseFirst } from "./tiff_codecs.ts";
+import { BANDS, type TiffMapPlace, type TiffOptions } from "./tiff_options.ts";
 import {
   encodeField,
   type PageFields,
@@ -95,7 +99,8 @@ export function tiffContainer(
   metadata: ArrayMetadata,
   options: TiffOptions = {},
 ): (shard: readonly number[]) => ShardContainer {
-  assertTiffOptions(options);
+  checkOptions(options, OPTIONS, "tiffContainer");
+  checkExclusive(options, [["description", "ome"]]);
   const array = parseTiffArray(metadata, options);
   assertPixels(array, options);
   if (options.ome) assertOme(array, options.ome);
@@ -116,6 +121,101 @@ export function tiffContainer(
     });
     return withFileRecord(container, array);
   };
+}
+
+const OPTIONS: OptionRules<TiffOptions> = {
+  bands: BANDS,
+  colors: oneOf("gray", "rgb", "auto"),
+  directory: oneOf("start", "end"),
+  bigTiff: BOOLEAN,
+  sparse: BOOLEAN,
+  description: {
+    expected: "a text without the character NUL",
+    isValid: isText,
+  },
+  ome: objectRule("an object with axes"),
+  resolution: {
+    expected:
+      'x and y from 0 to 2^32−1, and maybe the unit "none", "inch" or "centimeter"',
+    isValid: isResolution,
+  },
+  georeference: {
+    expected:
+      "modelPixelScale of 3 numbers and modelTiepoint of 6 numbers, or modelTransformation of 16 numbers, and maybe geoKeyDirectory, geoDoubleParams and geoAsciiParams; or transform of 6 numbers or bbox of 4, and maybe crs",
+    isValid: isGeoreference,
+  },
+  noData: {
+    expected: "a number or a bigint",
+    isValid: (value) => typeof value === "number" || typeof value === "bigint",
+  },
+  values: {
+    expected:
+      "scale and offset as finite numbers, and unit and description as texts without the character NUL, where description may be a list",
+    isValid: areValues,
+  },
+};
+
+function areValues(value: unknown): boolean {
+  const { scale = 1, offset = 0, unit = "", description = "", ...others } =
+    Object(value);
+  const names = Array.isArray(description) ? description : [description];
+  return typeof value === "object" && value !== null &&
+    areNumbers([scale, offset]) && isText(unit) && names.every(isText) &&
+    Object.keys(others).length === 0;
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === "string" && !value.includes("\0");
+}
+
+function isResolution(value: unknown): boolean {
+  const { x, y, unit } = Object(value);
+  return [x, y].every((n) =>
+    typeof n === "number" && n >= 0 && n <= 2 ** 32 - 1
+  ) && [undefined, "none", "inch", "centimeter"].includes(unit);
+}
+
+function isGeoreference(value: unknown): boolean {
+  const { size = [1, 1] } = Object(value);
+  return areNumbers(size, 2) &&
+    (isMapPlace(value) ? hasPlace(value) : hasTags(value));
+}
+
+function hasPlace(
+  { transform, bbox, crs = "", isPoint = false, ...others }: TiffMapPlace,
+): boolean {
+  const isOne = transform === undefined
+    ? areNumbers(bbox, 4)
+    : areNumbers(transform, 6) && bbox === undefined;
+  const isSystem = typeof crs === "string" ||
+    typeof crs === "object" && crs !== null;
+  return isOne && isSystem && typeof isPoint === "boolean" &&
+    Object.keys(others).every((name) => name === "size");
+}
+
+function hasTags(value: unknown): boolean {
+  const {
+    modelPixelScale,
+    modelTiepoint,
+    modelTransformation,
+    geoKeyDirectory = [],
+    geoDoubleParams = [],
+    geoAsciiParams = "",
+  } = Object(value);
+  const isPlace = modelTransformation === undefined
+    ? areNumbers(modelPixelScale, 3) && areNumbers(modelTiepoint, 6)
+    : areNumbers(modelTransformation, 16) && modelPixelScale === undefined &&
+      modelTiepoint === undefined;
+  return isPlace && areNumbers(geoKeyDirectory) &&
+    geoKeyDirectory.every((n: number) =>
+      Number.isInteger(n) && n >= 0 && n <= 0xffff
+    ) && areNumbers(geoDoubleParams) && isText(geoAsciiParams);
+}
+
+function areNumbers(value: unknown, count?: number): boolean {
+  return Array.isArray(value) &&
+    value.every((n) => typeof n === "number" && Number.isFinite(n)) &&
+    (count === undefined || value.length === count);
 }
 
 function containerOf(

@@ -193,10 +193,11 @@ async function parseGdalMetadata(
   text: string,
   bands: number,
 ): Promise<readonly BandValues[] | undefined> {
-  const document = text === "" ? {} : await parseXml(text, ["Item"]);
+  const values = Array.from({ length: bands }, () => ({ ...PLAIN }));
+  if (text === "") return values;
+  const document = await parseXml(text, ["Item"]);
   if (document === undefined) return undefined;
   const items = listOf(elementOf(document.GDALMetadata).Item);
-  const values = Array.from({ length: bands }, () => ({ ...PLAIN }));
   for (const item of items) {
     const { "@sample": sample, "@role": role, "#text": escapedValue } = item;
     const band = values[
