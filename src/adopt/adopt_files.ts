@@ -9,7 +9,6 @@ import {
 import type { ChunkKeyEncoding } from "../chunk_key_encoding/mod.ts";
 import {
   BOOLEAN,
-  describe,
   FUNCTION,
   inDocument,
   MetadataError,
@@ -84,8 +83,6 @@ export interface FileFormat<F> {
 /** A file and its grid coordinates. */
 export interface PlacedFile {
   readonly key: StoreKey;
-  /** The file in messages, such as `File "/c/0/1.tiff"`. */
-  readonly name: string;
   readonly coordinates: readonly number[];
 }
 
@@ -179,7 +176,6 @@ export async function adoptFiles<F>(
   const placed = read.map((file, i) => ({
     ...file,
     key: keys[i]!,
-    name: sentence`File ${keys[i]!}`,
     coordinates: placement.coordinates[i]!,
   }));
   for (const file of placed) {
@@ -270,7 +266,7 @@ export function stackNames(count: number): string[] {
 
 /** Refuses coordinates, and names, of another number than there are dimensions. */
 function assertDimensions(
-  { name, coordinates }: PlacedFile,
+  { key, coordinates }: PlacedFile,
   own: readonly (string | null)[],
   { stack, dimensionNames }: Placement,
 ): void {
@@ -278,16 +274,12 @@ function assertDimensions(
   if (coordinates.length !== dimensions.length) {
     const mayStack = coordinates.length > dimensions.length &&
       own.includes("y") && stack === 0;
+    const advice = mayStack
+      ? ", or set stack: true for a new first dimension, or stack to the number of new ones"
+      : "";
     throw new RangeError(
-      `${name} is at ${
-        describe(coordinates)
-      }, where an array of it has the dimensions ${
-        describe(dimensions)
-      }: give one coordinate for each${
-        mayStack
-          ? ", or set stack: true for a new first dimension, or stack to the number of new ones"
-          : ""
-      }`,
+      sentence`File ${key} is at ${coordinates}, where an array of it has the dimensions ${dimensions}: give one coordinate for each` +
+        advice,
     );
   }
   if ((dimensionNames ?? dimensions).length === dimensions.length) return;
@@ -429,10 +421,10 @@ async function checkDocuments(
     const place = describeStore(store);
     const node = inDocument(key, place, () => parseZarrJson(found));
     if (isGroupDocument(node) === isGroup) continue;
+    const kind = isGroup ? "a group" : "an array";
     throw new MetadataError(
-      `Cannot adopt files as a group: ${describe(key)} is not that of ${
-        isGroup ? "a group" : "an array"
-      }; remove it, or choose another path`,
+      sentence`Cannot adopt files as a group: ${key} is not that of ` +
+        `${kind}; remove it, or choose another path`,
       "",
       { document: key, store: place },
     );

@@ -4,6 +4,7 @@ import {
   checkOptions,
   objectRule,
   type OptionRules,
+  sentence,
   TEXT,
   wholeFrom,
 } from "../errors/mod.ts";
@@ -426,7 +427,7 @@ function notesOnPages(
 ): string[] {
   const series = files.find(({ hasSeries }) => hasSeries);
   const notes = series === undefined ? [] : [
-    `${series.name} describes the dimensions of its pages, which are one dimension of the array: the option "series" keeps them, and --multiscale`,
+    sentence`File ${series.key} describes the dimensions of its pages, which are one dimension of the array: the option "series" keeps them, and --multiscale`,
   ];
   const most = files.reduce((a, b) => b.overviews > a.overviews ? b : a);
   if (overview !== undefined || most.overviews === 0) return notes;
@@ -435,7 +436,8 @@ function notesOnPages(
     : `${most.overviews} overviews`;
   return [
     ...notes,
-    `${most.name} has ${count}, which the array leaves out: adoptPyramid, and zarr-parts adopt --multiscale, make a group of all levels`,
+    sentence`File ${most.key} has ` +
+    `${count}, which the array leaves out: adoptPyramid, and zarr-parts adopt --multiscale, make a group of all levels`,
   ];
 }
 
@@ -449,12 +451,11 @@ function levelsOf(
     b.levels.length < a.levels.length ? b : a
   );
   const count = fewest.levels.length;
+  const last = count - 1;
   const notes = [...fewest.notes];
   if (notes.length === 0 && files.some(({ levels }) => levels.length > count)) {
     notes.push(
-      `${fewest.name} has levels up to ${
-        count - 1
-      }: those that other files have beyond are left out`,
+      sentence`File ${fewest.key} has levels up to ${last}: those that other files have beyond are left out`,
     );
   }
   const areBandsFirst = mayMoveBands &&
@@ -571,9 +572,8 @@ function shardsOf(
     const difference = differenceOf(alike[0]!, shard);
     if (difference === undefined) continue;
     throw new RangeError(
-      `${files[0]!.name} and ${
-        files[i]!.name
-      } have ${difference}: files of one array agree in these; adopt them as several arrays, or convert some of them`,
+      sentence`File ${files[0]!.key} and File ${files[i]!.key} have ` +
+        `${difference}: files of one array agree in these; adopt them as several arrays, or convert some of them`,
     );
   }
   return alike;
@@ -630,9 +630,9 @@ function geoPlaceOfTiffs(
     most((picture) => picture.width),
   ];
   const { dimensionNames } = stacked(files[0]!.levels[0]!.shard, stack);
-  return geoPlaceOfFiles(files.map(({ name, coordinates, picture }) => {
+  return geoPlaceOfFiles(files.map(({ key, coordinates, picture }) => {
     const { y, x } = pictureOf(dimensionNames, coordinates);
-    return { name, ...picture, row: y! * height, column: x! * width };
+    return { key, ...picture, row: y! * height, column: x! * width };
   }));
 }
 

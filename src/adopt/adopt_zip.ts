@@ -172,26 +172,24 @@ const [SAME, FIRST] = [
 
 /** Refuses files that hold arrays of different kinds. Returns notes on what else differs. */
 function compare(zips: readonly (ZippedArray & PlacedFile)[]): string[] {
-  const [{ key, name: firstName, metadata: first }] = zips as [
+  const [{ key: firstKey, metadata: first }] = zips as [
     ZippedArray & PlacedFile,
   ];
-  return zips.flatMap(({ name, metadata }) => {
+  return zips.flatMap(({ key, metadata }) => {
     const differs = (member: keyof ArrayMetadata) =>
       !isSameJson(metadata[member] ?? null, first[member] ?? null);
     const different = SAME.find(differs);
     if (different === undefined) {
       return FIRST.filter(differs).map((member) =>
-        `${name} has other ${member} than ${
-          describe(key)
-        }, whose ${member} the array has`
+        `File ${describe(key)} has other ${member} than ` +
+        `${describe(firstKey)}, whose ${member} the array has`
       );
     }
+    const [one, other] = [first, metadata]
+      .map((each) => memberText(each[different]));
     throw new RangeError(
-      `${firstName} has the ${different} ${
-        memberText(first[different])
-      }, and ${name} has ${
-        memberText(metadata[different])
-      }: files of one array agree in it; adopt them as several arrays`,
+      sentence`File ${firstKey} has the ` +
+        `${different} ${one}, and ${sentence`File ${key}`} has ${other}: files of one array agree in it; adopt them as several arrays`,
     );
   });
 }
@@ -270,10 +268,9 @@ export async function readZippedArray(
   const coordinates: number[][] = [];
   for await (const chunk of chunks.list(options)) coordinates.push(chunk);
   if (coordinates.length === 0) {
+    const first = chunks.keyEncoding.encode(chunks.gridShape.map(() => 0));
     throw new RangeError(
-      sentence`File ${key} has no chunk of its array, such as the entry ${
-        chunks.keyEncoding.encode(chunks.gridShape.map(() => 0))
-      } beside its zarr.json, so that all elements would have the fill value: leave it out, or correct the names of its entries`,
+      sentence`File ${key} has no chunk of its array, such as the entry ${first} beside its zarr.json, so that all elements would have the fill value: leave it out, or correct the names of its entries`,
     );
   }
   const keys = coordinates.map((c) => chunks.key(c));
@@ -307,10 +304,9 @@ async function openInside(
     if (!isMissing) throw cause;
     for await (const key of zip.list("/", options)) {
       if (!key.endsWith(DOCUMENT) || key === DOCUMENT) continue;
+      const path = describe(key.slice(1, -DOCUMENT.length));
       throw new MetadataError(
-        `${cause.message}: name the array by the option "array", such as ${
-          describe(key.slice(1, -DOCUMENT.length))
-        }`,
+        `${cause.message}: name the array by the option "array", such as ${path}`,
         "",
         { cause },
       );

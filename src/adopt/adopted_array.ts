@@ -1,6 +1,6 @@
 import type { ChunkKeyEncoding } from "../chunk_key_encoding/mod.ts";
 import { ConcatParts } from "../concat_parts/mod.ts";
-import { describe } from "../errors/mod.ts";
+import { sentence } from "../errors/mod.ts";
 import type { ArrayMetadata, NamedConfiguration } from "../metadata/mod.ts";
 import { isSameList } from "../runtime/mod.ts";
 import {
@@ -104,8 +104,6 @@ export interface FileArray {
 /** A file that becomes a shard, with the record of the file. */
 export interface PlacedArray extends FileArray, FileRecord {
   readonly key: StoreKey;
-  /** The name of the file in messages, such as `File "/c/0/1.tiff"`. */
-  readonly name: string;
   /** The grid coordinates of the shard. */
   readonly coordinates: readonly number[];
 }
@@ -199,13 +197,11 @@ function lengthsOf(
   const expectLike = (other: PlacedArray, file: PlacedArray) => {
     if (lengthOf(file) === lengthOf(other)) return;
     throw new RangeError(
-      `${file.name} has ${
-        lengthOf(file)
-      } elements along dimension ${dimension}, and ${other.name} has ${
-        lengthOf(other)
-      }, at ${describe(file.coordinates)} and ${
-        describe(other.coordinates)
-      }: files of one array have the same length, and only a shorter file can be the last one`,
+      sentence`File ${file.key} has ${
+        file.shape[dimension]
+      } elements along dimension ${dimension}, and File ${other.key} has ${
+        other.shape[dimension]
+      }, at ${file.coordinates} and ${other.coordinates}: files of one array have the same length, and only a shorter file can be the last one`,
     );
   };
   for (const file of files) {
@@ -213,7 +209,8 @@ function lengthsOf(
   }
   if (inner !== undefined && (length === 0 || length % chunk !== 0)) {
     throw new RangeError(
-      `${inner.name} has ${length} elements along dimension ${dimension}, which its ${pieces} of ${chunk} do not divide, and other files follow it there: Zarr has no padding between shards; convert the files to ${pieces} that divide them, or adopt each as an array of its own`,
+      sentence`File ${inner.key} has ` +
+        `${length} elements along dimension ${dimension}, which its ${pieces} of ${chunk} do not divide, and other files follow it there: Zarr has no padding between shards; convert the files to ${pieces} that divide them, or adopt each as an array of its own`,
     );
   }
   if (lengthOf(edge) > length) expectLike(inner!, edge);

@@ -73,11 +73,9 @@ export async function findFiles(
   const [first, second] = found;
   if (first === undefined) throw noFiles(all, root, encodings, suffixes);
   if (second !== undefined) {
+    const [[one], [other]] = [first.keys, second.keys];
     throw new RangeError(
-      sentence`Found ${first.keys[0]!} and ${second
-        .keys[
-          0
-        ]!}, which are of different encodings: name one by the option "chunkKeyEncoding"`,
+      sentence`Found ${one} and ${other}, which are of different encodings: name one by the option "chunkKeyEncoding"`,
     );
   }
   const { encoding, keys } = first;
@@ -104,10 +102,9 @@ async function listKeys(
   options: StoreOptions,
 ): Promise<StoreKey[]> {
   if (typeof store.list !== "function") {
+    const place = describeStore(store);
     throw new TypeError(
-      `Cannot find files in ${
-        describeStore(store)
-      }, which has no "list" method: give them by the option "files"`,
+      `Cannot find files in ${place}, which has no "list" method: give them by the option "files"`,
     );
   }
   const keys: StoreKey[] = [];
@@ -125,10 +122,11 @@ function select(
   return keys.filter((key) => {
     const problem = nameProblem(encoding, key.slice(root.length + 1));
     if (problem?.nearest === undefined) return problem === undefined;
+    const { problem: reason, nearest } = problem;
     throw new RangeError(
-      `File ${describe(key)} ${problem.problem}, as in ${
-        describe(problem.nearest)
-      }: rename the file, name all files by another format, or list those of the array in "files"`,
+      `File ${
+        describe(key)
+      } ${reason}, ${sentence`as in ${nearest}`}: rename the file, name all files by another format, or list those of the array in "files"`,
     );
   });
 }
@@ -161,18 +159,16 @@ function noFiles(
   const format = exampleTemplate(
     named.map((key) => key.slice(root.length + 1)),
   );
+  const example = describeAll(encodings.map(exampleOf));
+  const among = examples.length > 0 ? ` such as ${describeAll(examples)}` : "";
+  const template = format === undefined
+    ? ""
+    : sentence`, such as "template" with the format ${format}`;
   return new RangeError(
-    `Found no file below ${
-      describe(root || "/")
-    } whose key is that of a chunk, such as ${
-      describeAll(encodings.map(exampleOf))
-    }, among ${keys.length} keys${
-      examples.length > 0 ? ` such as ${describeAll(examples)}` : ""
-    }: name the files by the option "chunkKeyEncoding"${
-      format === undefined
-        ? ""
-        : sentence`, such as "template" with the format ${format}`
-    }, or list them in "files" with link: true`,
+    sentence`Found no file below ${
+      root || "/"
+    } whose key is that of a chunk, ` +
+      `such as ${example}, among ${keys.length} keys${among}: name the files by the option "chunkKeyEncoding"${template}, or list them in "files" with link: true`,
   );
 }
 
@@ -257,10 +253,9 @@ function assertBothNumbered(
   if (hasY === hasX) return;
   const [has, lacks] = hasY ? ["y", "x"] : ["x", "y"];
   throw new RangeError(
-    `File ${
-      describe(name)
-    } has a number for its dimension ${has} and none for ${lacks}, of ${
-      describe(dimensions)
-    }: set stack to the number of new first dimensions, number both, as by "{${y}}_{${x}}", or list the files with their coordinates`,
+    `File ${describe(name)} has a number for its dimension ${has} ` +
+      `and none for ${lacks}, of ${
+        describe(dimensions)
+      }: set stack to the number of new first dimensions, number both, as by "{${y}}_{${x}}", or list the files with their coordinates`,
   );
 }

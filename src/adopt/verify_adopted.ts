@@ -6,7 +6,7 @@ import {
   parsedArrayOf,
   shardOf,
 } from "../arrays/mod.ts";
-import { DamageError, describe, MetadataError } from "../errors/mod.ts";
+import { DamageError, MetadataError, sentence } from "../errors/mod.ts";
 import { type ArrayMetadata, isSameJson } from "../metadata/mod.ts";
 import { runConcurrently } from "../runtime/mod.ts";
 import {
@@ -177,9 +177,8 @@ export async function* verifyAdoptedFile(
     options,
   );
   if (reason !== undefined) {
-    const message = `File ${
-      describe(key)
-    } is not the one that was adopted: ${reason}; restore it, or adopt the files again with the option "overwrite"`;
+    const message = sentence`File ${key} is not the one that was adopted: ` +
+      `${reason}; restore it, or adopt the files again with the option "overwrite"`;
     yield { kind: "file", message };
   } else if (isDeep && entries !== undefined) {
     const problems = wrongEntries(
@@ -342,9 +341,8 @@ function difference(
   const differs = (what: string, found: unknown, expected: unknown) =>
     isSameJson(found ?? null, expected ?? null)
       ? undefined
-      : `the file has the ${what} ${describe(found)}, where the array has ${
-        describe(expected)
-      }`;
+      : `the file has the ${what} ` +
+        sentence`${found}, where the array has ${expected}`;
   // The fill value of TIFFs without sparse tiles may be another one by an option.
   const hasFill = entries !== undefined || chunks.includes(undefined);
   const codecs = [adoptedSharding(chunkShape, metadata.codecs)];

@@ -218,15 +218,14 @@ export async function readPages(
   }
   const { directories, damage, ...format } = found;
   const starts = directories.map(({ offset }) => offset);
+  const last = directories.length - 1;
   const file = { ...format, size, starts };
   const pages = directories.map((directory) => describePage(directory, file));
   return {
     pages: withPlanes(pages, directories, size),
     damage: damage && damageOf(
       damage,
-      `: choose a page from 0 to ${
-        directories.length - 1
-      }, which come before, by the option "page"`,
+      `: choose a page from 0 to ${last}, which come before, by the option "page"`,
     ),
     damagedPages: new Map(
       directories.flatMap(({ damage }, page) =>
@@ -574,10 +573,9 @@ function estimatedLengths(
     const end = isEnded ? next.get(offset) : undefined;
     const length = sizeOf(i) ?? (end === undefined ? undefined : end - offset);
     if (length !== undefined && offset !== 0) return length;
+    const tag = kind === "tile" ? "TileByteCounts" : "StripByteCounts";
     throw new PageProblem(
-      `it has no lengths of its ${kind}s (${
-        kind === "tile" ? "TileByteCounts" : "StripByteCounts"
-      }), which its compression needs: ${CONVERT}`,
+      `it has no lengths of its ${kind}s (${tag}), which its compression needs: ${CONVERT}`,
     );
   });
 }

@@ -230,10 +230,9 @@ class DirectoryReader {
   ): Extent {
     this.#valueBytes += length;
     if (length > LONGEST_VALUE || this.#valueBytes > LONGEST_VALUES) {
+      const number = numberOfTag(tag);
       throw new TiffError(
-        `has ${length} bytes for the tag ${
-          numberOfTag(tag)
-        }, where a value may take ${LONGEST_VALUE} bytes, and all values of a file ${LONGEST_VALUES}`,
+        `has ${length} bytes for the tag ${number}, where a value may take ${LONGEST_VALUE} bytes, and all values of a file ${LONGEST_VALUES}`,
       );
     }
     const pointerSize = this.isBig ? 8 : 4;

@@ -207,10 +207,9 @@ function assertFits(
 ): void {
   const misfit = shards.findIndex((length, i) => length % chunks[i]! !== 0);
   if (misfit >= 0) {
+    const fitting = shards.map((length, i) => upTo(length, chunks[i]!));
     throw new RangeError(
-      sentence`Expected shards that are multiples of the tiles ${chunks} in every dimension, found ${shards}: shards of ${
-        shards.map((length, i) => upTo(length, chunks[i]!))
-      } would fit`,
+      sentence`Expected shards that are multiples of the tiles ${chunks} in every dimension, found ${shards}: shards of ${fitting} would fit`,
     );
   }
   const document = {

@@ -7,6 +7,7 @@
  * https://github.com/zarr-conventions/multiscales; OME-Zarr 0.5,
  * https://ngff.openmicroscopy.org/0.5/
  */
+import { sentence } from "../errors/mod.ts";
 import type { TiffPlace } from "./describe_tiff.ts";
 
 /**
@@ -52,7 +53,8 @@ export function geoPlaceOf(place: TiffPlace): GeoPlace | undefined {
   const isUnknown = code === undefined &&
     (keys.has(GEO_KEY.geodeticCrs) || keys.has(GEO_KEY.projectedCrs));
   const isVertical = keys.has(GEO_KEY.verticalCrs);
-  const hasPoints = transform === undefined && modelTiepoint.length > 6;
+  const points = modelTiepoint.length / 6;
+  const hasPoints = transform === undefined && points > 1;
   const hasTags = isUnknown || isVertical || hasPoints;
   if (transform === undefined && code === undefined && !hasTags) {
     return undefined;
@@ -76,9 +78,7 @@ export function geoPlaceOf(place: TiffPlace): GeoPlace | undefined {
       isVertical &&
       "The attribute geotiff has the GeoKeys of the vertical coordinate reference system, which proj:code does not include",
       hasPoints &&
-      `The attribute geotiff has ${
-        modelTiepoint.length / 6
-      } ground control points, which spatial:transform cannot represent`,
+      `The attribute geotiff has ${points} ground control points, which spatial:transform cannot represent`,
     ].filter((note) => note !== false),
   };
 }
@@ -147,8 +147,7 @@ const TOLERANCE = 0.01;
 
 /** A file in a mosaic. */
 interface GeoFile {
-  /** The name of the file, at the start of a sentence. */
-  readonly name: string;
+  readonly key: string;
   readonly place: TiffPlace | undefined;
   /** The place of the file's first pixel in the array, and the size of the file. */
   readonly row: number;
@@ -173,7 +172,7 @@ export function geoPlaceOfFiles(
   if (first?.place === undefined) return { notes: [] };
   const { transform: corner, ...system } = first.place;
   const transform = corner && moved(corner, -first.column, -first.row);
-  for (const { name, place, row, column, width, height } of others) {
+  for (const { key, place, row, column, width, height } of others) {
     const isSameSystem = place?.code === system.code &&
       place?.isPoint === system.isPoint &&
       JSON.stringify(place?.tags) === JSON.stringify(system.tags);
@@ -183,7 +182,7 @@ export function geoPlaceOfFiles(
     if (isThere) continue;
     return {
       notes: [
-        `${first.name} and ${name} have places on the earth that do not fit their places in the array: the array has none`,
+        sentence`File ${first.key} and File ${key} have places on the earth that do not fit their places in the array: the array has none`,
       ],
     };
   }
@@ -434,9 +433,8 @@ function omeAttributes(
   // Time, then one channel or dimension of the user's own, then two or three of space.
   const isOrdered = /^t?[c]?s{2,3}$/.test(order);
   if (!isOrdered) {
-    return `There is no attribute ome, since OME-Zarr has no dimensions ${
-      axes.map(({ name }) => name).join(", ")
-    }: the option "dimensionNames", or --dimension-names, can name them t, c, z, y and x, in this order`;
+    const names = axes.map(({ name }) => name).join(", ");
+    return `There is no attribute ome, since OME-Zarr has no dimensions ${names}: the option "dimensionNames", or --dimension-names, can name them t, c, z, y and x, in this order`;
   }
   return {
     version: "0.5",

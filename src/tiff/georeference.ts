@@ -4,7 +4,7 @@
  * Sources: OGC GeoTIFF 1.1, https://docs.ogc.org/is/19-008r4/19-008r4.html; well-known
  * text, https://docs.ogc.org/is/18-010r11/18-010r11.pdf
  */
-import { describe, sentence } from "../errors/mod.ts";
+import { sentence } from "../errors/mod.ts";
 import { isMembers } from "../metadata/mod.ts";
 import { type Affine, GEO_KEY } from "./geo_attributes.ts";
 import type { TiffArray } from "./tiff_array.ts";
@@ -28,11 +28,10 @@ export function tagsOf(
 ): TiffGeoreference {
   const { size, ...place } = georeference;
   const [height, width] = [shape[axes.y]!, shape[axes.x]!];
-  if (size !== undefined && (size[0] !== height || size[1] !== width)) {
+  const [rows, columns] = size ?? [height, width];
+  if (rows !== height || columns !== width) {
     throw new RangeError(
-      `Expected the georeference of an array of ${height} × ${width} elements along y and x, found one for ${
-        size[0]
-      } × ${size[1]}: give a bounding box instead`,
+      `Expected the georeference of an array of ${height} × ${width} elements along y and x, found one for ${rows} × ${columns}: give a bounding box instead`,
     );
   }
   if (!isMapPlace(place)) return place as TiffGeoreference;
@@ -135,10 +134,9 @@ export function geoKeysOf(system: unknown): GeoKeys {
   const code = found?.code;
   const kind = code === undefined ? undefined : found?.kind ?? kindOfEpsg(code);
   if (code === undefined || kind === undefined) {
+    const name = code === undefined ? nameOf(system) : `EPSG:${code}`;
     throw new RangeError(
-      `Expected a coordinate reference system that is geographic or projected, with a code of EPSG such as "EPSG:32632", found ${
-        code === undefined ? describe(nameOf(system)) : `"EPSG:${code}"`
-      }: give the georeference of a GeoTIFF with this system, or none`,
+      sentence`Expected a coordinate reference system that is geographic or projected, with a code of EPSG such as "EPSG:32632", found ${name}: give the georeference of a GeoTIFF with this system, or none`,
     );
   }
   const isProjected = kind === "projected";

@@ -67,25 +67,21 @@ export async function readSeries(
     if (image !== undefined) {
       return { place: place!, series: omeSeries(image, pages) };
     }
-    throw new PageProblem(
-      `has ${images.length} images, ${
-        describeAll(images.map(({ name = "" }) => name))
-      }: ${
-        place === undefined
-          ? `choose one by the option "series"`
-          : `expected a series from 0 to ${images.length - 1}, found ${place}`
-      }`,
-    );
+    const names = describeAll(images.map(({ name = "" }) => name));
+    const last = images.length - 1;
+    const advice = place === undefined
+      ? `choose one by the option "series"`
+      : `expected a series from 0 to ${last}, found ${place}`;
+    throw new PageProblem(`has ${images.length} images, ${names}: ${advice}`);
   }
   if (isHyperstack(description) && (series ?? 0) === 0) {
     const stack = imageJSeries(description, pages.length, bands);
     return { place: 0, series: stack };
   }
   if (series === undefined) return undefined;
+  const only = isHyperstack(description) ? ", where the only series is 0" : "";
   throw new PageProblem(
-    `has no series ${series}: expected OME-XML or a hyperstack of ImageJ in the description of its first page${
-      isHyperstack(description) ? ", where the only series is 0" : ""
-    }`,
+    `has no series ${series}: expected OME-XML or a hyperstack of ImageJ in the description of its first page${only}`,
   );
 }
 
@@ -155,12 +151,10 @@ function omeSeries(
       `of ${c} channels, where its pages have ${bands} bands`,
     );
   }
-  const isSame = lengthOf("y") === height && lengthOf("x") === width;
-  if (problem === undefined && !isSame) {
+  const [rows, columns] = [lengthOf("y"), lengthOf("x")];
+  if (problem === undefined && (rows !== height || columns !== width)) {
     throw omeError(
-      `of ${width} × ${height} pixels, where its page has ${lengthOf("x")} × ${
-        lengthOf("y")
-      }`,
+      `of ${width} × ${height} pixels, where its page has ${columns} × ${rows}`,
     );
   }
   const counts = { t, c: c / bands, z };
@@ -174,12 +168,11 @@ function omeSeries(
 }
 
 function sizeOf(pixels: XmlElement, axis: string): number {
-  const size = Number(pixels[`@Size${axis}`]);
+  const text = pixels[`@Size${axis}`];
+  const size = Number(text);
   if (Number.isSafeInteger(size) && size > 0) return size;
   throw omeError(
-    `with Size${axis} ${
-      describe(pixels[`@Size${axis}`])
-    }, expected a number from 1 on`,
+    `with Size${axis} ${describe(text)}, expected a number from 1 on`,
   );
 }
 
@@ -200,11 +193,11 @@ function planesOf(
   const blocks = listOf(pixels.TiffData);
   const other = blocks.map((data) => otherFile(data, uuid))
     .find((file) => file !== undefined);
-  const advice = `${
-    other === undefined
-      ? ""
-      : sentence`, which has pages in another file such as ${other}`
-  }: choose a page by the option "page", or convert the image to one file, such as by bfconvert`;
+  const elsewhere = other === undefined
+    ? ""
+    : sentence`, which has pages in another file such as ${other}`;
+  const advice =
+    `${elsewhere}: choose a page by the option "page", or convert the image to one file, such as by bfconvert`;
   const total = counts.t * counts.c * counts.z;
   if (total > pageCount) {
     throw new PageProblem(
@@ -237,10 +230,10 @@ function planesOf(
   const missing = planes.indexOf(undefined);
   if (missing < 0) return planes as number[];
   const channel = Math.floor(missing / counts.z);
+  const [t, c] = [Math.floor(channel / counts.c), channel % counts.c];
+  const z = missing % counts.z;
   throw new PageProblem(
-    `has no page for the plane t ${Math.floor(channel / counts.c)}, c ${
-      channel % counts.c
-    }, z ${missing % counts.z} of its OME-XML${advice}`,
+    `has no page for the plane t ${t}, c ${c}, z ${z} of its OME-XML${advice}`,
   );
 }
 

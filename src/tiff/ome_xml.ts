@@ -1,4 +1,4 @@
-import { describe, sentence } from "../errors/mod.ts";
+import { sentence } from "../errors/mod.ts";
 import { coordinatesInShard } from "../shards/mod.ts";
 import type { Picture, TiffArray } from "./tiff_array.ts";
 import type { TiffDataType } from "./tiff_codecs.ts";
@@ -114,9 +114,8 @@ export function assertOme(
     const list = lists[name];
     if (list === undefined || list.length === shape.length) continue;
     throw new RangeError(
-      `Expected ome.${name} with one member for each of the ${shape.length} dimensions, found ${
-        describe(list)
-      }`,
+      `Expected ome.${name} with one member for each of the ` +
+        sentence`${shape.length} dimensions, found ${list}`,
     );
   }
 }
@@ -169,16 +168,13 @@ export function omeXml(
     element("TiffData", { IFD: 0, PlaneCount: countOf(axes.pages, shape) }),
     ...placedPlanes(planes, { starts, shape: shape }, { axes, image }),
   ]);
-  return `<?xml version="1.0" encoding="UTF-8"?>${
-    element("OME", {
-      xmlns: NAMESPACE,
-      "xmlns:xsi": "http://www.w3.org/2001/XMLSchema-instance",
-      "xsi:schemaLocation": `${NAMESPACE} ${NAMESPACE}/ome.xsd`,
-      Creator: "zarr-parts",
-    }, [
-      element("Image", { ID: "Image:0", Name: image.name }, [pixels]),
-    ])
-  }`;
+  const document = element("OME", {
+    xmlns: NAMESPACE,
+    "xmlns:xsi": "http://www.w3.org/2001/XMLSchema-instance",
+    "xsi:schemaLocation": `${NAMESPACE} ${NAMESPACE}/ome.xsd`,
+    Creator: "zarr-parts",
+  }, [element("Image", { ID: "Image:0", Name: image.name }, [pixels])]);
+  return `<?xml version="1.0" encoding="UTF-8"?>${document}`;
 }
 
 /** The physical sizes of pixels, and the time between two planes. */

@@ -110,10 +110,9 @@ export async function readTiff(
     if (whole.length < selected.length && !selected[0]!.isDamaged) {
       const damaged = selected.filter(({ isDamaged }) => isDamaged);
       const numbers = damaged.map((page) => pages.indexOf(page)).join(", ");
+      const [{ problem }] = damaged as [TiffPage];
       damages.push(
-        `${file} is adopted without its damaged pages ${numbers}: ${
-          damaged[0]!.problem
-        }`,
+        `${file} is adopted without its damaged pages ${numbers}: ${problem}`,
       );
       selected = whole;
     }
@@ -138,10 +137,9 @@ export async function readTiff(
         const shown = selected.map((page) => {
           const all = [page, ...ofPages(page)];
           if (number < all.length) return all[number]!;
+          const [place, most] = [pages.indexOf(page), all.length - 1];
           throw new PageProblem(
-            `has no overview ${number} of page ${
-              pages.indexOf(page)
-            }, since it has ${all.length - 1}`,
+            `has no overview ${number} of page ${place}, since it has ${most}`,
           );
         });
         const shard = series === undefined

@@ -63,10 +63,11 @@ export function parseDataType(dataType: unknown): TiffDataType {
   if (!DATA_TYPES.includes(dataType as string)) {
     // Data types with a configuration have a name as well.
     const name = isMembers(dataType) ? dataType.name : dataType;
+    const all = describeAll(DATA_TYPES);
     throw new RangeError(
-      `Expected one of the data types that TIFF has, ${
-        describeAll(DATA_TYPES)
-      }, found ${describe(name)}`,
+      `Expected one of the data types that TIFF has, ${all}, found ${
+        describe(name)
+      }`,
     );
   }
   const [, kind, digits = 8] = /^([a-z]+)(\d+)?$/.exec(dataType as string)!;
@@ -173,10 +174,9 @@ export function axesOf(
   const rank = shape.length;
   const needed = bands === undefined ? 2 : 3;
   if (rank < needed) {
+    const reason = bands ? `, as bands: "${bands}" needs them` : "";
     throw new RangeError(
-      `Expected an array of at least ${needed} dimensions${
-        bands === undefined ? "" : `, as bands: "${bands}" needs them`
-      }, found ${rank}`,
+      `Expected an array of at least ${needed} dimensions${reason}, found ${rank}`,
     );
   }
   const x = bands === "last" ? rank - 2 : rank - 1;
@@ -204,6 +204,7 @@ function assertTiles(
   const found = sentence`found the shape ${tileShape}`;
   const thick = [...pages, ...bands === x - 2 ? [bands] : []]
     .find((axis) => tileShape[axis] !== 1);
+  const piece = thick === bands ? "band" : "page";
   const count = bands === undefined ? 1 : shape[bands]!;
   refuseFirst([
     [
@@ -212,9 +213,7 @@ function assertTiles(
     ],
     [
       thick !== undefined,
-      `inner chunks of one element along dimension ${thick}, since a tile of TIFF holds one ${
-        thick === bands ? "band" : "page"
-      }, ${found}`,
+      `inner chunks of one element along dimension ${thick}, since a tile of TIFF holds one ${piece}, ${found}`,
     ],
     [
       bands === x + 1 && tileShape[bands] !== Math.max(1, count),

@@ -155,15 +155,13 @@ export function tileEncoding(
   if (unknown !== undefined || bytes < 0) {
     const [predictors, compressors] = [Object.keys(PREDICTORS), CODES.keys()]
       .map(describeAll);
+    const found = describe(parsed.map(({ name }) => name));
     const advice = unknown === undefined
       ? ""
-      : `: TIFF has no ${describe(unknown.name)} there${
-        ADVICE[unknown.name] ?? ""
-      }`;
+      : sentence`: TIFF has no ${unknown.name} there` +
+        (ADVICE[unknown.name] ?? "");
     throw new RangeError(
-      `Expected inner chunks with the codec "bytes", maybe one of ${predictors} before it, and maybe one of ${compressors} after it, found ${
-        describe(parsed.map(({ name }) => name))
-      }${advice}`,
+      `Expected inner chunks with the codec "bytes", maybe one of ${predictors} before it, and maybe one of ${compressors} after it, found ${found}${advice}`,
     );
   }
   const { endian } = parsed[bytes]!.configuration;
@@ -173,16 +171,15 @@ export function tileEncoding(
   const compression = compressing ? CODES.get(compressing.name)! : NONE;
   const [predictorName, compressorName] = [predicting, compressing]
     .map((codec) => describe(codec?.name ?? "no compression"));
+  const expectedAxis = xAxis - rank;
   refuseFirst([
     [
       bits > 8 && endian !== "little" && endian !== "big",
       sentence`the codec "bytes" with endian "little" or "big", found ${endian}`,
     ],
     [
-      axis !== xAxis && axis !== xAxis - rank && predictor > 1 || dist !== 1,
-      sentence`a predictor along the rows of a picture, with axis ${
-        xAxis - rank
-      } and dist 1, found axis ${axis} and dist ${dist}`,
+      axis !== xAxis && axis !== expectedAxis && predictor > 1 || dist !== 1,
+      sentence`a predictor along the rows of a picture, with axis ${expectedAxis} and dist 1, found axis ${axis} and dist ${dist}`,
     ],
     [
       predictor === 3 && !(kind === "float" && isLittleEndian),
@@ -287,12 +284,12 @@ export function dataTypeOf(tags: PageTags, isLittleEndian: boolean): string {
   const bits = tags.same("bitsPerSample", 1);
   const format = tags.same("sampleFormat", 1);
   if (bits === undefined || format === undefined) {
+    const [all, formats = 1] = [
+      tags.list("bitsPerSample"),
+      tags.list("sampleFormat"),
+    ];
     throw new PageProblem(
-      `its bands have different data types, BitsPerSample ${
-        tags.list("bitsPerSample")
-      } and SampleFormat ${
-        tags.list("sampleFormat") ?? 1
-      }: store them in files of their own`,
+      `its bands have different data types, BitsPerSample ${all} and SampleFormat ${formats}: store them in files of their own`,
     );
   }
   const packed = packedBits(tags, isLittleEndian);
@@ -302,10 +299,9 @@ export function dataTypeOf(tags: PageTags, isLittleEndian: boolean): string {
   const kind = KINDS[format] ?? "complex int";
   const name = `${kind}${bits}`;
   if (DATA_TYPES.test(name)) return name;
+  const wider = WIDER[kind];
   throw new PageProblem(
-    `it has elements of ${bits} bits (SampleFormat ${format}), for which Zarr has no data type: convert the file, such as by gdal_translate -ot ${
-      WIDER[kind]
-    }`,
+    `it has elements of ${bits} bits (SampleFormat ${format}), for which Zarr has no data type: convert the file, such as by gdal_translate -ot ${wider}`,
   );
 }
 
@@ -401,10 +397,9 @@ function jpegOf(tags: PageTags, dataType: string): NamedConfiguration {
       `it has tables of ${tables.length} bytes for JPEG, where ${LONGEST_TABLES} are the most: ${CONVERT}`,
     );
   }
-  const problem = dataType !== "uint8" || bits !== 8
-    ? `is compressed by JPEG, which is for elements of uint8 and not of ${
-      bits % 8 === 0 ? dataType : `${bits} bits`
-    }`
+  const type = bits % 8 === 0 ? dataType : `${bits} bits`;
+  const problem = type !== "uint8"
+    ? `is compressed by JPEG, which is for elements of uint8 and not of ${type}`
     : isYcbcr && isPlanar && bands > 1 && isSubsampled(tags)
     ? "has planes of colors in YCbCr with fewer elements than pixels"
     : isYcbcr && ![1, 3].includes(samples)
@@ -475,10 +470,9 @@ function compressorsOf(tags: PageTags): NamedConfiguration[] {
     ];
   }
   const code = tags.number("compression", NONE);
+  const name = OTHER_COMPRESSIONS[code] ?? "an unknown method";
   throw new PageProblem(
-    `it is compressed by ${
-      OTHER_COMPRESSIONS[code] ?? "an unknown method"
-    } (Compression ${code}), for which there is no codec: ${CONVERT}`,
+    `it is compressed by ${name} (Compression ${code}), for which there is no codec: ${CONVERT}`,
   );
 }
 
@@ -491,10 +485,9 @@ function predictorOf(
   const predictor = tags.number("predictor", 1);
   if (predictor === 1) return undefined;
   if (!compressionOf(tags).isPredicted) {
+    const compression = tags.number("compression", NONE);
     throw new PageProblem(
-      `it has the predictor ${predictor} with the compression ${
-        tags.number("compression", NONE)
-      }, which some programs apply and others do not: ${CONVERT}`,
+      `it has the predictor ${predictor} with the compression ${compression}, which some programs apply and others do not: ${CONVERT}`,
     );
   }
   const configuration = { axis };
@@ -505,9 +498,8 @@ function predictorOf(
   if (predictor === 3 && dataType.startsWith("float")) {
     return { name: FLOATPRED, configuration };
   }
+  const type = isPacked ? `${packed} bits` : dataType;
   throw new PageProblem(
-    `it has the predictor ${predictor} for elements of ${
-      isPacked ? `${packed} bits` : dataType
-    }, for which there is no codec: ${CONVERT}`,
+    `it has the predictor ${predictor} for elements of ${type}, for which there is no codec: ${CONVERT}`,
   );
 }

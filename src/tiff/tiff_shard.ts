@@ -40,16 +40,14 @@ export function shardOf(pages: readonly TiffPage[]): TiffShard {
   }));
   const [first, ...others] = shards;
   if (others.length === 0) return first!;
-  for (const [i, other] of others.entries()) {
+  for (const [i, other] of shards.entries()) {
     const difference = differenceOf(first!, other) ??
       (isSameList(first!.shape, other.shape)
         ? undefined
         : sentence`different shapes, ${first!.shape} and ${other.shape}`);
     if (difference === undefined) continue;
     throw new PageProblem(
-      `has ${shards.length} pictures, of which 0 and ${
-        i + 1
-      } have ${difference}: choose a page by the option "page"`,
+      `has ${shards.length} pictures, of which 0 and ${i} have ${difference}: choose a page by the option "page"`,
     );
   }
   return {

@@ -1,4 +1,4 @@
-import { describe } from "../errors/mod.ts";
+import { sentence } from "../errors/mod.ts";
 import type { ArrayMetadata } from "../metadata/mod.ts";
 import type { ReadShardRange, ShardIndex } from "../shards/mod.ts";
 import { readDirectories } from "./directory_reader.ts";
@@ -109,9 +109,8 @@ function problemOf(
       const [expected = 1] = fields[name] ?? [];
       const found = tags.same(name, 1);
       if (found === expected) continue;
-      return `has ${name} ${
-        describe(found)
-      } in page ${page}, expected ${expected}`;
+      return `has ${name} ` +
+        sentence`${found} in page ${page}, expected ${expected}`;
     }
     const offsets = tags.list("tileOffsets") ?? [];
     const lengths = tags.list("tileByteCounts") ?? [];
@@ -122,7 +121,7 @@ function problemOf(
     });
     if (wrong >= 0) {
       const { offset, length } = index[tiles[wrong]!]!;
-      return `has ${lengths[wrong]} bytes at ${
+      return sentence`has ${lengths[wrong]} bytes at ${
         offsets[wrong]
       } as the tile ${wrong} of page ${page}, where the index has ${length} bytes at ${offset}`;
     }

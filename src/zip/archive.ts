@@ -1,5 +1,5 @@
 import { crc32 } from "../checksum/mod.ts";
-import { assertSizeLimit, DamageError, describe } from "../errors/mod.ts";
+import { assertSizeLimit, DamageError, sentence } from "../errors/mod.ts";
 import { rejectOnAbort } from "../runtime/mod.ts";
 import type {
   Backend,
@@ -56,9 +56,9 @@ export function obstacleOf(
   if ((flags & PATCHED) !== 0) return "is a patch of another file";
   if (method === STORED || method === DEFLATED) return undefined;
   const name = METHODS[method];
-  return `is compressed by ${
-    name === undefined ? `method ${method}` : `${name} (method ${method})`
-  }`;
+  return name === undefined
+    ? `is compressed by method ${method}`
+    : `is compressed by ${name} (method ${method})`;
 }
 
 /** The folder of an archive whose entries are shown. */
@@ -186,9 +186,8 @@ export class Archive {
     const obstacle = obstacleOf(entry);
     if (obstacle !== undefined) {
       throw new Error(
-        `Entry ${describe(name)} of archive ${
-          describe(this.key)
-        } ${obstacle}, which is not supported: unpack the archive, and pack it by zip -0`,
+        sentence`Entry ${name} of archive ${this.key} ` +
+          `${obstacle}, which is not supported: unpack the archive, and pack it by zip -0`,
       );
     }
     if (method === STORED && size !== storedSize) {
@@ -214,18 +213,15 @@ export class Archive {
    */
   assertStored(entry: ListedEntry): void {
     const { name } = entry;
+    const obstacle = obstacleOf(entry) ??
+      (isDeflated(entry) ? "is compressed by deflate" : undefined);
     const problem = this.entries.isTwice(name)
       ? "is there twice: write the file again, with each entry once"
-      : entry.method === DEFLATED || obstacleOf(entry) !== undefined
-      ? `${
-        obstacleOf(entry) ?? "is compressed by deflate"
-      }: unpack the file, and pack it by zip -0, since only bytes that are stored as they are can be inner chunks`
-      : undefined;
+      : obstacle &&
+        `${obstacle}: unpack the file, and pack it by zip -0, since only bytes that are stored as they are can be inner chunks`;
     if (problem !== undefined) {
       throw new RangeError(
-        `File ${describe(this.key)} has the entry ${
-          describe(name)
-        }, which ${problem}`,
+        sentence`File ${this.key} has the entry ${name}, which ` + problem,
       );
     }
     this.sizeOf(entry);
@@ -453,21 +449,18 @@ export class Archive {
 
   #check(entry: ListedEntry, crc: number): void {
     if (crc === entry.checksum) return;
-    const hex = (number: number) => number.toString(16).padStart(8, "0");
+    const [found, expected] = [crc, entry.checksum]
+      .map((number) => number.toString(16).padStart(8, "0"));
     throw this.damaged(
       entry,
-      `has the CRC-32 ${hex(crc)}, where the directory says ${
-        hex(entry.checksum)
-      }: it was changed after it was written; get the archive again`,
+      `has the CRC-32 ${found}, where the directory says ${expected}: it was changed after it was written; get the archive again`,
     );
   }
 
   /** An error about an entry. */
   damaged(entry: ListedEntry, problem: string): DamageError {
     return new DamageError(
-      `Entry ${describe(entry.name)} of archive ${
-        describe(this.key)
-      } ${problem}`,
+      sentence`Entry ${entry.name} of archive ${this.key} ` + problem,
       { key: this.keyOf(entry) },
     );
   }

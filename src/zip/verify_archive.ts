@@ -1,4 +1,4 @@
-import { DamageError, describe, sentence } from "../errors/mod.ts";
+import { DamageError, sentence } from "../errors/mod.ts";
 import type { ShardIndex } from "../shards/mod.ts";
 import type {
   ByteRange,
@@ -103,8 +103,8 @@ export async function* zipShardProblems(
     for await (const found of entriesOf(zip, options)) {
       const obstacle = obstacleOf(found.entry);
       if (obstacle !== undefined) {
-        const name = describe(found.entry.name);
-        const message = `Entry ${name} of ${describe(key)} ${obstacle}`;
+        const { name } = found.entry;
+        const message = sentence`Entry ${name} of ${key} ` + obstacle;
         yield { kind: "header", message };
       }
       ends.add(`${found.offset} ${found.entry.storedSize}`);

@@ -17,7 +17,6 @@ import {
 } from "../chunk_key_encoding/mod.ts";
 import {
   checkOptions,
-  describe,
   oneOf,
   type OptionRules,
   sentence,
@@ -272,17 +271,15 @@ function entryNames(
         : undefined);
     if (problem !== undefined) {
       throw new RangeError(
-        `The name ${describe(name)} of inner chunk ${
-          describe(chunk)
-        } ${problem}: expected names joined by "/"`,
+        sentence`The name ${name} of inner chunk ${chunk} ` +
+          `${problem}: expected names joined by "/"`,
       );
     }
     const other = places.get(name);
     if (other !== undefined && other !== place) {
+      const before = coordinatesInShard(other, layout);
       throw new RangeError(
-        sentence`Expected a name of its own for each inner chunk, found ${name} for ${
-          coordinatesInShard(other, layout)
-        } and ${chunk}`,
+        sentence`Expected a name of its own for each inner chunk, found ${name} for ${before} and ${chunk}`,
       );
     }
     places.set(name, place);
@@ -343,10 +340,9 @@ function dosTime(time: Date | undefined): number {
   if (time === undefined) return 1 << 21 | 1 << 16; // 1980-01-01, 00:00
   const year = time.getUTCFullYear();
   if (!(year >= 1980 && year <= 2107)) {
+    const found = Number.isNaN(year) ? "an invalid date" : time.toISOString();
     throw new RangeError(
-      `Expected the option "modified" to be from 1980 to 2107, which is the range of zip files, found ${
-        Number.isNaN(year) ? "an invalid date" : time.toISOString()
-      }`,
+      `Expected the option "modified" to be from 1980 to 2107, which is the range of zip files, found ${found}`,
     );
   }
   const date = (year - 1980) << 9 | (time.getUTCMonth() + 1) << 5 |

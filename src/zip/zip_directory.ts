@@ -1,5 +1,5 @@
 import { crc32 } from "../checksum/mod.ts";
-import { type DamageError, describe, sentence } from "../errors/mod.ts";
+import { type DamageError, sentence } from "../errors/mod.ts";
 import type { Snapshot, StoreKey } from "../stores/mod.ts";
 import {
   CENTRAL_SIGNATURE,
@@ -46,13 +46,12 @@ export async function readZipDirectory(
 ): Promise<StoredDirectory> {
   const end = await findEnd(file);
   const { start, size, count, comment } = end;
-  if (start + size !== end.recordsAt) {
+  const before = end.recordsAt - start - size;
+  if (before !== 0) {
     throw damaged(
       file,
-      start + size < end.recordsAt
-        ? `has ${
-          end.recordsAt - start - size
-        } bytes before the zip, which its offsets do not count: remove them, or run zip -A`
+      before > 0
+        ? `has ${before} bytes before the zip, which its offsets do not count: remove them, or run zip -A`
         : `has a directory of ${size} bytes from ${start} on, where its last records start at ${end.recordsAt}: it was cut, or changed after it was written`,
     );
   }
@@ -115,12 +114,11 @@ export function wholeRange(
   { offset, length }: Extent,
   bytes: Uint8Array | undefined,
 ): Uint8Array {
-  if (bytes?.length === length) return bytes;
+  const found = bytes?.length ?? 0;
+  if (bytes !== undefined && found === length) return bytes;
   throw damaged(
     file,
-    `has ${
-      bytes?.length ?? 0
-    } bytes of ${length} from ${offset} on: it was changed while it was read`,
+    `has ${found} bytes of ${length} from ${offset} on: it was changed while it was read`,
   );
 }
 
@@ -424,15 +422,13 @@ export class EntryTable {
     next: number,
   ): never {
     const { name, storedSize, offset } = this.#parse(index);
+    const other = following === undefined
+      ? "the directory"
+      : sentence`the entry ${this.#parse(following).name}`;
     throw damaged(
       this.#file,
-      `has an entry ${
-        describe(name)
-      } of ${storedSize} bytes at ${offset}, which overlaps ${
-        following === undefined
-          ? "the directory"
-          : sentence`the entry ${this.#parse(following).name}`
-      } at ${next}`,
+      sentence`has an entry ${name} of ${storedSize} bytes at ${offset}, ` +
+        `which overlaps ${other} at ${next}`,
     );
   }
 }

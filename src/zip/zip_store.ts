@@ -438,13 +438,14 @@ function problemsOf(
 ): string[] {
   const comment =
     "its comment announces the variant that RFC-9 of NGFF recommends";
+  const count = deflated === 1
+    ? "1 deflated entry"
+    : `${deflated} deflated entries`;
   return [
     entries.get(DOCUMENT) === undefined &&
     "has no zarr.json at its root, as RFC-9 of NGFF requires",
     isRecommended && deflated > 0 &&
-    `has ${deflated} deflated ${
-      deflated === 1 ? "entry" : "entries"
-    }, where ${comment}`,
+    `has ${count}, where ${comment}`,
     isRecommended && !hasDocumentsFirst(entries) &&
     `does not have all zarr.json at the start, the outer ones first, where ${comment}`,
   ].filter((problem) => problem !== false);

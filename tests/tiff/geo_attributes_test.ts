@@ -226,7 +226,7 @@ Deno.test("geoAttributes give every pixel of a level the coordinates of the pixe
 /** A file of 100 × 100 pixels in a mosaic, whose first pixel is at `x`. */
 function fileAt(column: number, x: number, more: TiffPlace = {}) {
   return {
-    name: `File ${column}`,
+    key: `/${column}.tif`,
     row: 0,
     column,
     height: 100,
