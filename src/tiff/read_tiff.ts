@@ -75,46 +75,37 @@ export interface TiffFileShards {
 export async function readTiff(
   store: Store,
   key: StoreKey,
-  { isPyramid = false, fillValue, ...selection }: TiffSelection,
+  selection: TiffSelection,
   options: StoreOptions,
 ): Promise<TiffFileShards> {
+  const { page, overview = 0, isPyramid = false, fillValue } = selection;
+  const file = sentence`File ${key}`;
   const size = await backendOf(store).size(key, options);
   if (size === undefined) {
-    throw new Error(
-      `${sentence`There is no File ${key}`} in ${describeStore(store)}`,
-    );
+    throw new Error(`There is no ${file} in ${describeStore(store)}`);
   }
   const { pages, damage } = await readPages(
     (range) => backendOf(store).getRange(key, range, options),
     { key, size },
   );
-  const { page, overview = 0 } = selection;
-  const isSeries = page === undefined &&
-    (selection.series !== undefined || isPyramid);
-  let series: Awaited<ReturnType<typeof readSeries>>;
-  let selected: readonly TiffPage[];
-  try {
-    series = isSeries
-      ? await ofFile(key, () => readSeries(pages, selection.series))
-      : undefined;
-    selected = series === undefined
-      ? await ofFile(key, () => selectPages(pages, page))
-      : series.series.pages.map((place) => pages[place]!);
-  } catch (error) {
+  const { place, series, ...chosen } = await ofFile(
+    key,
+    () => selectPages(pages, selection),
+  ).catch((error) => {
+    // The pages may be among those that cannot be found.
     throw error instanceof RangeError ? damage ?? error : error;
-  }
-  const file = sentence`File ${key}`;
+  });
+  let { selected } = chosen;
   const damages: string[] = [];
   if (series === undefined && page === undefined) {
-    const whole = selected.filter(({ isDamaged }) => !isDamaged);
-    if (whole.length < selected.length && !selected[0]!.isDamaged) {
-      const damaged = selected.filter(({ isDamaged }) => isDamaged);
+    const damaged = selected.filter(({ isDamaged }) => isDamaged);
+    if (damaged.length > 0 && damaged[0] !== selected[0]) {
       const numbers = damaged.map((page) => pages.indexOf(page)).join(", ");
-      const [{ problem }] = damaged as [TiffPage];
+      const { problem } = damaged[0]!;
       damages.push(
         `${file} is adopted without its damaged pages ${numbers}: ${problem}`,
       );
-      selected = whole;
+      selected = selected.filter(({ isDamaged }) => !isDamaged);
     }
     if (damage !== undefined) {
       const { message } = damage.cause as Error;
@@ -128,35 +119,31 @@ export async function readTiff(
     (least, page) => Math.min(least, ofPages(page).length),
     MOST_OVERVIEWS,
   );
-  const last = isPyramid ? overviews : overview;
+  const readLevel = async (number: number): Promise<TiffShard> => {
+    const shown = selected.map((page) => {
+      const all = [page, ...ofPages(page)];
+      if (number < all.length) return all[number]!;
+      const [place, most] = [pages.indexOf(page), all.length - 1];
+      throw new PageProblem(
+        `has no overview ${number} of page ${place}, since it has ${most}`,
+      );
+    });
+    const shard = series === undefined
+      ? shardOf(shown)
+      : seriesShardOf(shown, series);
+    assertTiles(shard, size);
+    await assertJpeg(store, key, shard, options);
+    if (levels.length > 0) assertLike(levels[0]!.shard, shard, number);
+    return withFillValue(shard, fillValue);
+  };
   const levels: { shard: TiffShard; contents: number }[] = [];
   const notes: string[] = [];
-  for (let number = isPyramid ? 0 : overview; number <= last; number++) {
+  const [first, last] = isPyramid ? [0, overviews] : [overview, overview];
+  for (let number = first; number <= last; number++) {
     try {
-      const shard = await ofFile(key, async () => {
-        const shown = selected.map((page) => {
-          const all = [page, ...ofPages(page)];
-          if (number < all.length) return all[number]!;
-          const [place, most] = [pages.indexOf(page), all.length - 1];
-          throw new PageProblem(
-            `has no overview ${number} of page ${place}, since it has ${most}`,
-          );
-        });
-        const shard = series === undefined
-          ? shardOf(shown)
-          : seriesShardOf(shown, series.series);
-        assertTiles(shard, size);
-        await assertJpeg(store, key, shard, options);
-        if (levels.length > 0) assertLike(levels[0]!.shard, shard, number);
-        return withFillValue(shard, fillValue);
-      });
-      const place = series?.place;
-      const contents = encodeSelection({
-        page,
-        series: place,
-        overview: number,
-      });
-      levels.push({ shard, contents });
+      const shard = await ofFile(key, () => readLevel(number));
+      const level = { page, series: place, overview: number };
+      levels.push({ shard, contents: encodeSelection(level) });
     } catch (error) {
       // The page itself is worth having without its smallest versions.
       if (levels.length === 0 || !(error instanceof RangeError)) throw error;
@@ -171,7 +158,7 @@ export async function readTiff(
     damages,
     overviews,
     picture: pictureOf(selected),
-    series: series?.series,
+    series,
     hasSeries: series === undefined && selected.length > 1 && hasSeries(pages),
   };
 }
@@ -283,19 +270,35 @@ export function decodeSelection(contents: number): PageSelection {
   return { ...pages > 0 && { page: pages - 1 }, overview };
 }
 
+/** Pages of a file, and the series that they make, with its number. */
+interface SelectedPages {
+  readonly selected: readonly TiffPage[];
+  readonly place?: number;
+  readonly series?: TiffSeries;
+}
+
 /**
- * Selects a page of a file, or all that are pictures.
+ * Selects a page of a file, the pages of a series, or all that are pictures.
  *
  * @throws {PageProblem} If the file does not have them.
  */
-function selectPages(
+async function selectPages(
   pages: readonly TiffPage[],
-  page: number | undefined,
-): readonly TiffPage[] {
-  const selected = page === undefined ? picturesOf(pages) : [pages[page]];
-  if (selected.length > 0 && selected[0] !== undefined) {
-    return selected as TiffPage[];
+  { page, series, isPyramid }: TiffSelection,
+): Promise<SelectedPages> {
+  if (page === undefined && (series !== undefined || isPyramid)) {
+    const found = await readSeries(pages, series);
+    if (found !== undefined) {
+      return {
+        ...found,
+        selected: found.series.pages.map((place) => pages[place]!),
+      };
+    }
   }
+  const selected = page === undefined
+    ? picturesOf(pages)
+    : pages.slice(page, page + 1);
+  if (selected.length > 0) return { selected };
   throw new PageProblem(
     page === undefined
       ? `has no page that is a picture of its own, among ${pages.length}: choose one by the option "page"`
