@@ -1,12 +1,13 @@
 import { crc32c } from "../checksum/mod.ts";
+import { DamageError, sentence } from "../errors/mod.ts";
+import type { StoreKey } from "../stores/mod.ts";
 import {
-  DamageError,
-  isDamage,
-  OtherBytesError,
-  sentence,
-} from "../errors/mod.ts";
-import type { Snapshot, StoreKey } from "../stores/mod.ts";
-import { shardIndexSize } from "./shard_index.ts";
+  decodeShardIndex,
+  indexRange,
+  type ReadShardRange,
+  type ShardIndex,
+  shardIndexSize,
+} from "./shard_index.ts";
 import type { ShardForm, ShardLayout } from "./shard_layout.ts";
 
 /**
@@ -87,34 +88,25 @@ export function mayHaveRecords(
 }
 
 /**
- * Refuses to rewrite a file that the array has adopted in part, since a container does
- * not write the rest of the file. A damaged shard is accepted, since its record cannot be
- * read.
+ * Reads the index of a stored shard together with the record before it. Neither is checked
+ * against the length of the shard.
  *
- * @throws {OtherBytesError} If the file was adopted in part.
+ * @returns The index, and the record if there is one; `undefined` for an absent shard.
+ * @throws {DamageError} If the index is not valid.
  */
-export async function assertWholeFile(
-  values: Snapshot,
+export async function readRecordedIndex(
+  read: ReadShardRange,
   key: StoreKey,
   { layouts: [layout], mayHaveRecords }: ShardForm,
-): Promise<void> {
-  if (!mayHaveRecords) return;
-  const suffixLength = FILE_RECORD_SIZE + shardIndexSize(layout!);
-  let bytes: Uint8Array | undefined;
-  try {
-    bytes = await values.read(key, { suffixLength });
-  } catch (error) {
-    if (isDamage(error)) return;
-    throw error;
-  }
-  const record = bytes && decodeFileRecord(bytes.subarray(0, FILE_RECORD_SIZE));
-  if (record && record.contents !== 0) throw restOfFileLost(key, record.size);
-}
-
-/** Returns the error about a file that has more than its shard, which a container would not write. */
-function restOfFileLost(key: string, length: number): OtherBytesError {
-  return new OtherBytesError(
-    sentence`File ${key} was adopted in part, and the container would write it without the rest, such as other pages of a TIFF or other arrays of a zip: lose the rest by otherBytes: "replace", or copy the array to other files first`,
-    { key, offset: 0, length },
-  );
+): Promise<
+  { index: ShardIndex; record: FileRecord | undefined } | undefined
+> {
+  const recordSize = mayHaveRecords ? FILE_RECORD_SIZE : 0;
+  const bytes = await read(indexRange(layout!, recordSize));
+  return bytes && {
+    index: decodeShardIndex(bytes.subarray(recordSize), layout!, key),
+    record: mayHaveRecords
+      ? decodeFileRecord(bytes.subarray(0, recordSize))
+      : undefined,
+  };
 }

@@ -17,7 +17,6 @@ export {
   type FileRecord,
   mayHaveRecords,
 } from "./file_record.ts";
-export { assertOtherBytes } from "./other_bytes.ts";
 export { readInnerChunk } from "./read_shard.ts";
 export {
   assertExtents,
@@ -39,7 +38,12 @@ export {
   type ShardLayout,
 } from "./shard_layout.ts";
 export { ShardReader } from "./shard_reader.ts";
-export { type ChangesOf, setShard, ShardWriter } from "./shard_writer.ts";
+export {
+  assertOtherBytes,
+  type ChangesOf,
+  setShard,
+  ShardWriter,
+} from "./shard_writer.ts";
 export {
   type ChunkBytes,
   decodeShard,

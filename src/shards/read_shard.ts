@@ -1,4 +1,4 @@
-import { DamageError, describe } from "../errors/mod.ts";
+import { describe } from "../errors/mod.ts";
 import {
   assertComplete,
   assertEntries,
@@ -6,12 +6,12 @@ import {
   coordinatesInShard,
   decodeShardIndex,
   type Extent,
+  indexExtent,
   ofShard,
   placeInShard,
   readShardIndex,
   type ReadShardRange,
   type ShardIndex,
-  shardIndexSize,
 } from "./shard_index.ts";
 import type { ShardLayout } from "./shard_layout.ts";
 
@@ -93,24 +93,6 @@ export function decodeShard(
   return index.map((entry) =>
     entry && shard.subarray(entry.offset, entry.offset + entry.length)
   );
-}
-
-/** Returns where the index lies in a shard, and refuses a shard that is shorter than it. */
-function indexExtent(
-  layout: ShardLayout,
-  size: number,
-  key: string,
-  of: () => string = () => ofShard(key),
-): Extent {
-  const length = shardIndexSize(layout);
-  if (size < length) {
-    throw new DamageError(
-      `The shard${of()} is ${size} bytes long, where its index takes ${length}`,
-      { key },
-    );
-  }
-  const isAtStart = layout.indexLocation === "start";
-  return { offset: isAtStart ? 0 : size - length, length };
 }
 
 /**

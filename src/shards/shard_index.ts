@@ -253,6 +253,24 @@ export function indexRange(layout: ShardLayout, before = 0): ByteRange {
     : { suffixLength: before + size };
 }
 
+/** Returns where the index lies in a shard, and refuses a shard that is shorter than it. */
+export function indexExtent(
+  layout: ShardLayout,
+  size: number,
+  key: string,
+  of: () => string = () => ofShard(key),
+): Extent {
+  const length = shardIndexSize(layout);
+  if (!(size >= length)) {
+    throw new DamageError(
+      `The shard${of()} is ${size} bytes long, where its index takes ${length}`,
+      { key },
+    );
+  }
+  const isAtStart = layout.indexLocation === "start";
+  return { offset: isAtStart ? 0 : size - length, length };
+}
+
 /**
  * Encodes the index of a shard: the inverse of {@linkcode decodeShardIndex}.
  *
@@ -374,14 +392,7 @@ export function assertShardIndex(
   key = "",
 ): void {
   assertEntries(index, layout, key);
-  const indexSize = shardIndexSize(layout);
-  const shard = key === "" ? "shard" : sentence`shard ${key}`;
-  if (!(shardSize >= indexSize)) {
-    throw new DamageError(
-      `The ${shard} is ${shardSize} bytes long, where its index takes ${indexSize}`,
-      { key },
-    );
-  }
+  indexExtent(layout, shardSize, key); // Throws if the index does not fit.
   assertExtents(index, layout, shardSize, key);
 }
 
@@ -436,14 +447,16 @@ function assertApart(
   key: string,
   of: () => string,
 ): void {
-  const inOrder = index
-    .flatMap((entry, place) => entry?.length ? [{ ...entry, place }] : [])
+  // The entries themselves, since copies of them would take longer than to sort.
+  const inOrder = index.filter((entry) => entry !== undefined)
+    .filter(({ length }) => length > 0)
     .sort((a, b) => a.offset - b.offset || a.length - b.length);
   for (let i = 1; i < inOrder.length; i++) {
     const [a, b] = [inOrder[i - 1]!, inOrder[i]!];
     const isSame = a.offset === b.offset && a.length === b.length;
     if (isSame || a.offset + a.length <= b.offset) continue;
-    const places = [a.place, b.place].sort((a, b) => a - b);
+    const places = [a, b].map((entry) => index.indexOf(entry))
+      .sort((a, b) => a - b);
     throw new DamageError(
       `Inner chunks ${places.join(" and ")}${of()} overlap at byte ${b.offset}`,
       { key },

@@ -175,7 +175,7 @@ Deno.test("assertShardIndex rejects a shard shorter than its index, and values t
       assertThrows(
         () => assertShardIndex(none, layout, size, "/c/0"),
         DamageError,
-        `The shard "/c/0" is ${size} bytes long, where its index takes 52`,
+        `The shard of "/c/0" is ${size} bytes long, where its index takes 52`,
       );
     }
   }
