@@ -1,14 +1,15 @@
 /**
  * Arrays: the metadata of a new one (`compose_metadata.ts`), what metadata says
  * (`parsed_array.ts`, `parse_array.ts`), and the encoded chunks of an opened one by their
- * grid coordinates (`open_array_chunks.ts`, `array_chunks.ts`).
+ * grid coordinates (`array_chunks.ts`).
  */
 export {
   ArrayChunks,
-  chunksOf,
+  createArrayChunks,
+  missingArray,
+  openArrayChunks,
   parsedArrayOf,
   type SetChunkOptions,
-  shardFormOf,
 } from "./array_chunks.ts";
 export {
   assertShare,
@@ -24,16 +25,13 @@ export {
   arrayMetadata,
   type ArrayMetadataOptions,
 } from "./compose_metadata.ts";
-export {
-  createArrayChunks,
-  missingArray,
-  openArrayChunks,
-} from "./open_array_chunks.ts";
 export { assertStorable, parseArray } from "./parse_array.ts";
 export {
   type ChunkLevel,
+  chunksOf,
   mostBytes,
   type ParsedArray,
+  shardFormOf,
   shardOf,
   unsizedPart,
 } from "./parsed_array.ts";

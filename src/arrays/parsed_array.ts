@@ -2,12 +2,28 @@ import {
   type ChunkKeyEncoding,
   isOwnEncoding,
 } from "../chunk_key_encoding/mod.ts";
-import type { FlatPart } from "../concat_parts/mod.ts";
-import { ChunkKeyError, MetadataError, sentence } from "../errors/mod.ts";
+import { type FlatPart, partsBackend } from "../concat_parts/mod.ts";
+import {
+  ChunkKeyError,
+  DamageError,
+  MetadataError,
+  sentence,
+  SizeLimitError,
+} from "../errors/mod.ts";
 import type { ArrayMetadata, NamedConfiguration } from "../metadata/mod.ts";
-import type { ShardLayout } from "../shards/mod.ts";
+import {
+  mayHaveRecords,
+  type ShardForm,
+  type ShardLayout,
+} from "../shards/mod.ts";
 import type { Part } from "../splitter/mod.ts";
-import { assertStoreKey, type StoreKey } from "../stores/mod.ts";
+import {
+  assertStoreKey,
+  type Backend,
+  type ByteRange,
+  type Snapshot,
+  type StoreKey,
+} from "../stores/mod.ts";
 
 /** How chunks are encoded: those of an array, or the inner chunks of a shard. */
 export interface ChunkLevel {
@@ -140,6 +156,110 @@ export class ParsedArray {
       throw error;
     }
   }
+}
+
+/**
+ * Returns the backend of whole chunks that are to be decoded, over the one that holds the
+ * array. All keys that it reads and writes are those of chunks; it lists other keys, too.
+ * Chunks that are longer than their elements can make them are damaged, and not read into
+ * memory.
+ *
+ * @param root The prefix of the array's keys, without a last `/`.
+ */
+export function chunksOf(
+  backend: Backend,
+  root: string,
+  array: ParsedArray,
+): Backend {
+  const whole = wholeChunks(backend, root, array);
+  const most = array.mostBytesOf(array.chunk);
+  if (most === Infinity) return whole;
+  const { readOf, prepare, remove, update, list } = whole;
+  return {
+    read: (keys, task, options) =>
+      whole.read(keys, (values) => task(limited(values, most)), options),
+    ...readOf && { readOf: readOf.bind(whole) },
+    ...prepare && { prepare: prepare.bind(whole) },
+    ...remove && { remove: remove.bind(whole) },
+    ...update && {
+      update: (keys, change, options) =>
+        update.call(
+          whole,
+          keys,
+          (values) => change(limited(values, most)),
+          options,
+        ),
+    },
+    ...list && { list: list.bind(whole) },
+  };
+}
+
+/** The chunks of a snapshot, of which no more than `most` bytes are read into memory. */
+function limited(values: Snapshot, most: number): Snapshot {
+  const tooLong = (key: StoreKey) =>
+    new DamageError(
+      sentence`Chunk ${key} has more than ${most} bytes, the most that its elements can take once they are encoded`,
+      { key },
+    );
+  return {
+    size: (key) => values.size(key),
+    async read(key, range, options) {
+      if (range !== undefined) {
+        const read = await values.read(key, cut(range, most + 1), options);
+        if (read !== undefined && read.length > most) throw tooLong(key);
+        return read;
+      }
+      const { limit = Infinity } = options ?? {};
+      if (limit < most) return await values.read(key, range, options);
+      try {
+        return await values.read(key, range, { ...options, limit: most });
+      } catch (error) {
+        throw error instanceof SizeLimitError ? tooLong(key) : error;
+      }
+    },
+    stream: (key, range) => values.stream(key, range),
+    version: (key) => values.version(key),
+  };
+}
+
+/** A range of at most `length` bytes. */
+function cut(range: ByteRange, length: number): ByteRange {
+  return "suffixLength" in range
+    ? { suffixLength: Math.min(range.suffixLength, length) }
+    : { offset: range.offset, length: Math.min(range.length, length) };
+}
+
+/** The backend of whole chunks: that of the array, unless chunks are stored in parts. */
+export function wholeChunks(
+  backend: Backend,
+  root: string,
+  array: ParsedArray,
+): Backend {
+  if (!array.hasParts) return backend;
+  const { list } = partsBackend(
+    backend,
+    array.parts,
+    (key) =>
+      key.startsWith(`${root}/`) &&
+      array.coordinatesOf(key.slice(root.length + 1)) !== undefined,
+  );
+  return {
+    ...partsBackend(backend, array.parts),
+    ...list && { list },
+  };
+}
+
+/** Returns how shards are stored; `undefined` if inner chunks do not lie in them as they are. */
+export function shardFormOf(array: ParsedArray): ShardForm | undefined {
+  const { chunk: { shard }, levels, parts } = array;
+  if (shard === undefined || shard.after.length > 0) return undefined;
+  const part = unsizedPart(parts);
+  return {
+    layouts: levels.flatMap(({ shard }) => shard ? [shard.layout] : []),
+    headSize: part?.offset,
+    mayHaveRecords: mayHaveRecords(part?.tailSize, shard.layout),
+    mostBytes: array.mostBytesOf(array.innermost),
+  };
 }
 
 /**

@@ -1,6 +1,10 @@
 import { isInGrid } from "./chunk_grid.ts";
 import { parseArray } from "./parse_array.ts";
-import type { ParsedArray } from "./parsed_array.ts";
+import {
+  type ParsedArray,
+  type ShardLevel,
+  sizeTogether,
+} from "./parsed_array.ts";
 import {
   describe,
   type OptionRule,
@@ -18,17 +22,12 @@ import {
   FILE_RECORD_SIZE,
   type ShardContainer,
   shardIndexSize,
-  type ShardLayout,
 } from "../shards/mod.ts";
 
 /** An array whose shards can be files of another format. All shapes are in elements. */
 export interface ShardFiles {
   readonly array: ParsedArray;
-  readonly layout: ShardLayout;
-  /** The shape of inner chunks. */
-  readonly innerShape: readonly number[];
-  /** The codecs of inner chunks. */
-  readonly innerCodecs: readonly unknown[];
+  readonly shard: ShardLevel;
   /** The number of bytes of the index that follow the file in the same object. */
   readonly indexAfter: number;
   /** Whether a record of the file lies before the index in the part of the index, as for adopted files. */
@@ -61,19 +60,13 @@ export function parseShardFiles(
       `Expected an array with "sharding_indexed" as its only codec, since the ${format.pieces} of a ${format.name} are the inner chunks of a shard`,
     );
   }
-  const { layout, inner } = shard;
+  const { layout } = shard;
   if (layout.indexLocation === "start") {
     throw new RangeError(
       `Expected the index at the end of shards, since a shard begins with the ${format.name}, found it at the start: set index_location to "end"`,
     );
   }
-  return {
-    array,
-    layout,
-    innerShape: inner.shape,
-    innerCodecs: inner.codecs,
-    ...indexPlace(array, layout, format),
-  };
+  return { array, shard, ...indexPlace(array, shard, format) };
 }
 
 /** Adds the record of the file to the tail of a container, if the index has one. */
@@ -94,19 +87,16 @@ export function withFileRecord(
 /** The place of the index beside the file. Refuses parts that would divide the file. */
 function indexPlace(
   { parts }: ParsedArray,
-  layout: ShardLayout,
+  { layout }: ShardLevel,
   format: FileFormat,
 ): Pick<ShardFiles, "indexAfter" | "hasRecord"> {
-  const place = parts.findIndex(({ size }) => size === undefined);
-  const isAlone = parts.filter(({ size }) => size === undefined).length === 1;
-  const after = parts.slice(place + 1)
-    .reduce((sum, { size = 0 }) => sum + size, 0);
+  const after = sizeTogether(parts.slice(1)) ?? Infinity;
   const indexSize = shardIndexSize(layout);
   const hasRecord = parts.length === 2 &&
     after === FILE_RECORD_SIZE + indexSize;
-  if (place === 0 && isAlone && (after <= indexSize || hasRecord)) {
-    return { indexAfter: Math.max(0, indexSize - after), hasRecord };
-  }
+  const isWhole = parts[0]!.size === undefined &&
+    (after <= indexSize || hasRecord);
+  if (isWhole) return { indexAfter: Math.max(0, indexSize - after), hasRecord };
   throw new RangeError(
     `Expected parts that leave the ${format.name} whole: first the one without a size, and then none, or those of the index of ${indexSize} bytes, found ${
       describe(

@@ -84,18 +84,18 @@ export function parseTiffArray(
   document: unknown,
   { bands, colors }: TiffOptions,
 ): TiffArray {
-  const { innerShape: tileShape, ...files } = parseShardFiles(document, {
+  const { array, shard, hasRecord } = parseShardFiles(document, {
     name: "TIFF",
     pieces: "tiles",
   });
-  const { array, layout, innerCodecs, hasRecord } = files;
+  const { layout, inner: { shape: tileShape, codecs } } = shard;
   const { metadata, chunk: { shape: shardShape }, gridShape } = array;
   const { shape, data_type, fill_value } = metadata;
   const type = parseDataType(data_type);
   const axes = axesOf(metadata, bands);
   assertTiles(tileShape, shape, axes);
   const place = { xAxis: axes.x, rank: shape.length };
-  const encoding = tileEncoding(innerCodecs, type, place);
+  const encoding = tileEncoding(codecs, type, place);
   return {
     ...encoding,
     shape,

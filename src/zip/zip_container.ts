@@ -114,7 +114,7 @@ export function zipContainer(
     : toChunkKeyEncoding(names);
   const nameOf = entryNames(
     typeof names === "function" ? names : (chunk) => encoding!.encode(chunk),
-    files.layout,
+    files.shard.layout,
   );
   const { gridShape } = files.array;
   const documentOf = (shard: readonly number[]) =>
@@ -231,7 +231,7 @@ function assertComment({ indexAfter }: ShardFiles): void {
 
 /** Refuses an index that contains the mark of the end of a zip: readers search this mark from the end of the file. */
 function assertEnd(
-  { layout, indexAfter }: ShardFiles,
+  { shard: { layout }, indexAfter }: ShardFiles,
   shard: readonly number[],
   { index, tail }: { index: ShardIndex; tail: Uint8Array },
 ): void {
@@ -295,24 +295,24 @@ function entryNames(
  * @throws {MetadataError} If no Zarr client could open the inner array.
  */
 function innerDocument(
-  { array, innerShape, innerCodecs }: ShardFiles,
+  { array, shard: { inner } }: ShardFiles,
   names: ChunkKeyEncoding,
   shard: readonly number[],
 ): Uint8Array {
   const { storage_transformers: _, ...metadata } = array.metadata;
-  const inner = {
+  const document = {
     ...metadata,
     shape: array.chunk.shape.map((length, i) =>
       Math.min(length, metadata.shape[i]! - shard[i]! * length)
     ),
     chunk_grid: {
       name: "regular",
-      configuration: { chunk_shape: innerShape },
+      configuration: { chunk_shape: inner.shape },
     },
     chunk_key_encoding: names.toJSON(),
-    codecs: innerCodecs as ArrayMetadata["codecs"],
+    codecs: inner.codecs as ArrayMetadata["codecs"],
   };
-  return formatZarrJson(parseArray(inner, { isNew: true }).metadata);
+  return formatZarrJson(parseArray(document, { isNew: true }).metadata);
 }
 
 const OPTIONS: OptionRules<ZipOptions> = {
