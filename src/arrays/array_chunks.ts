@@ -33,9 +33,13 @@ import {
   type StoreKey,
   type StoreOptions,
 } from "../stores/mod.ts";
-import { isInGrid } from "./chunk_grid.ts";
 import { parseArray } from "./parse_array.ts";
-import { ParsedArray, shardFormOf, wholeChunks } from "./parsed_array.ts";
+import {
+  isInGrid,
+  ParsedArray,
+  shardFormOf,
+  wholeChunks,
+} from "./parsed_array.ts";
 import { arrayRoot, hasDocument, readDocument } from "./read_document.ts";
 
 /** The descriptions of opened arrays. In a map, so that bundles without `ArrayChunks` leave the class out. */

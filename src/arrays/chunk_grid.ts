@@ -19,17 +19,6 @@ export function countOfGrid(gridShape: readonly number[]): number {
   return gridShape.reduce((count, length) => count * length, 1);
 }
 
-/** Whether coordinates are those of a chunk of a grid. */
-export function isInGrid(
-  coordinates: readonly number[],
-  gridShape: readonly number[],
-): boolean {
-  return coordinates.length === gridShape.length &&
-    coordinates.every((c, i) =>
-      Number.isInteger(c) && c >= 0 && c < gridShape[i]!
-    );
-}
-
 /**
  * One of several equal shares of a job, for programs that work on it side by side.
  *

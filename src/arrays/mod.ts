@@ -29,6 +29,7 @@ export { assertStorable, parseArray } from "./parse_array.ts";
 export {
   type ChunkLevel,
   chunksOf,
+  isInGrid,
   mostBytes,
   type ParsedArray,
   shardFormOf,

@@ -262,6 +262,17 @@ export function shardFormOf(array: ParsedArray): ShardForm | undefined {
   };
 }
 
+/** Whether coordinates are those of a chunk of a grid. */
+export function isInGrid(
+  coordinates: readonly number[],
+  gridShape: readonly number[],
+): boolean {
+  return coordinates.length === gridShape.length &&
+    coordinates.every((c, i) =>
+      Number.isInteger(c) && c >= 0 && c < gridShape[i]!
+    );
+}
+
 /**
  * The most bytes that an encoded chunk can have: far more than any codec makes, since also text
  * takes at most 24 bytes for a number of two, and headers and tables less than a megabyte.

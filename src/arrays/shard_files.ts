@@ -1,6 +1,6 @@
-import { isInGrid } from "./chunk_grid.ts";
 import { parseArray } from "./parse_array.ts";
 import {
+  isInGrid,
   type ParsedArray,
   type ShardLevel,
   sizeTogether,

@@ -5,10 +5,15 @@ export {
   type MapKeysOptions,
   type MappedStore,
 } from "./map_keys.ts";
-export { PLAIN, PLAIN_KEYS, plainView } from "./plain_view.ts";
-export { isAnyDocument, type PlainStore, StoreView } from "./store_view.ts";
 export {
-  gridCoordinates,
+  isAnyDocument,
+  PLAIN,
+  PLAIN_KEYS,
+  type PlainStore,
+  plainView,
+  StoreView,
+} from "./plain_view.ts";
+export {
   PlainArray,
   splitPlainKey,
   type TranslatedArrays,

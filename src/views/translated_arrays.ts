@@ -1,5 +1,10 @@
-import { chunksOf, type ParsedArray, readDocument } from "../arrays/mod.ts";
-import { inDocument, sentence } from "../errors/mod.ts";
+import {
+  chunksOf,
+  isInGrid,
+  type ParsedArray,
+  readDocument,
+} from "../arrays/mod.ts";
+import { inDocument } from "../errors/mod.ts";
 import { parseZarrJson } from "../metadata/mod.ts";
 import { copyBytes, isSameBytes } from "../runtime/mod.ts";
 import {
@@ -35,14 +40,11 @@ export class PlainArray {
     return this.array.gridShape;
   }
 
-  /**
-   * Returns where a chunk is stored, by its key in the view relative to the array;
-   * `undefined` for a key outside the chunk grid.
-   */
-  placeOf(plainKey: string): Place | undefined {
-    const coordinates = gridCoordinates(plainKey, this.gridShape);
-    return coordinates &&
-      { backend: this.backend, key: this.keyOf(coordinates) };
+  /** Returns where a chunk of the view is stored; `undefined` for one outside the chunk grid. */
+  placeOf(coordinates: readonly number[]): Place | undefined {
+    return isInGrid(coordinates, this.gridShape)
+      ? { backend: this.backend, key: this.keyOf(coordinates) }
+      : undefined;
   }
 
   /** The key that a stored chunk has. */
@@ -63,7 +65,7 @@ export class PlainArray {
           yield `${root}${["c", ...shown].join("/")}`;
         }
       } // A chunk of the view hides any other value under its key.
-      else if (!isPlainKey(key.slice(root.length))) yield key;
+      else if (!PLAIN_KEY.test(key.slice(root.length))) yield key;
     }
   }
 
@@ -244,49 +246,16 @@ export class TranslatedArrays {
 /** A chunk key of the `default` encoding with the separator `/`. */
 const PLAIN_KEY = /^c(?:\/(?:0|[1-9]\d*))*$/;
 
-/** Splits the key of a chunk in a view; returns `undefined` for other keys. */
+/** Splits the key of a chunk in a view into the root of its array and its coordinates; returns `undefined` for other keys. */
 export function splitPlainKey(
   key: StoreKey,
-): { root: string; plainKey: string } | undefined {
+): { root: string; coordinates: number[] } | undefined {
   const end = key.lastIndexOf("/c");
   if (end < 0) return undefined;
   const plainKey = key.slice(end + 1);
-  return PLAIN_KEY.test(plainKey)
-    ? { root: key.slice(0, end), plainKey }
-    : undefined;
-}
-
-/** Whether a key, relative to its array, is that of a chunk in a view. */
-function isPlainKey(key: string): boolean {
-  return splitPlainKey(`/${key}`)?.root === "";
-}
-
-/** The coordinates in the key of a chunk, as {@linkcode splitPlainKey} gives it; `undefined` for a key outside the chunk grid. */
-export function gridCoordinates(
-  plainKey: string,
-  gridShape: readonly number[],
-): number[] | undefined {
-  const names = plainKey.split("/");
-  const rank = names.length - 1; // The first name is "c".
-  if (rank !== gridShape.length) return undefined;
-  const coordinates = new Array<number>(rank);
-  for (let i = 0; i < rank; i++) {
-    const coordinate = Number(names[i + 1]);
-    if (coordinate >= gridShape[i]!) return undefined;
-    coordinates[i] = coordinate;
-  }
-  return coordinates;
-}
-
-/** An error for the change of a chunk whose key is outside the chunk grid. */
-export function outsideGrid(
-  plainKey: string,
-  { root, gridShape }: PlainArray,
-): RangeError {
-  const key = `${root}/${plainKey}`;
-  return new RangeError(
-    sentence`Key ${key} is outside the chunk grid of its array, whose shape is ${gridShape}`,
-  );
+  if (!PLAIN_KEY.test(plainKey)) return undefined;
+  const [, ...digits] = plainKey.split("/");
+  return { root: key.slice(0, end), coordinates: digits.map(Number) };
 }
 
 function documentOf(root: string): StoreKey {

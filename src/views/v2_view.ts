@@ -37,7 +37,7 @@ import {
   isDocument,
   type PlainStore,
   rootOf,
-} from "./store_view.ts";
+} from "./plain_view.ts";
 import { documentBackend, viewBackend } from "./view_backend.ts";
 
 /**

@@ -438,17 +438,14 @@ async function encodedByZarrita(
   signal: AbortSignal,
 ): Promise<Map<number, Uint8Array>> {
   const changes = new Map<number, Uint8Array>();
-  const coordinatesOf = (key: StoreKey) => {
-    const [, ...coordinates] = splitPlainKey(key)!.plainKey.split("/");
-    return coordinates.map(Number);
-  };
   const store = {
     async get(key: StoreKey, options?: StoreOptions) {
-      if (splitPlainKey(key) === undefined) {
+      const chunk = splitPlainKey(key);
+      if (chunk === undefined) {
         const { store } = array as unknown as ReadArray;
         return await store.get(key, options);
       }
-      const coordinates = coordinatesOf(key);
+      const { coordinates } = chunk;
       const bytes = chunkAt(placeOf(coordinates, chunks));
       if (bytes === undefined) return undefined;
       // zarrita encodes all of the memory that elements lie in.
@@ -458,7 +455,8 @@ async function encodedByZarrita(
       return own;
     },
     set(key: StoreKey, bytes: Uint8Array) {
-      changes.set(placeOf(coordinatesOf(key), chunks), bytes);
+      const { coordinates } = splitPlainKey(key)!;
+      changes.set(placeOf(coordinates, chunks), bytes);
       return Promise.resolve();
     },
   };

@@ -1,4 +1,4 @@
-import { parseArray, type ParsedArray } from "../arrays/mod.ts";
+import { isInGrid, parseArray, type ParsedArray } from "../arrays/mod.ts";
 import {
   type ChunkDivision,
   EncodedChunks,
@@ -28,7 +28,6 @@ import {
   toStream,
 } from "../stores/mod.ts";
 import {
-  gridCoordinates,
   type Place,
   PLAIN,
   PLAIN_KEYS,
@@ -214,9 +213,8 @@ export class ShardedArray extends PlainArray {
     return this.chunks.division.gridShape;
   }
 
-  override placeOf(plainKey: string): Place | undefined {
-    const coordinates = gridCoordinates(plainKey, this.gridShape);
-    if (coordinates === undefined) return undefined;
+  override placeOf(coordinates: readonly number[]): Place | undefined {
+    if (!isInGrid(coordinates, this.gridShape)) return undefined;
     const { key } = this.chunks.placeOf(coordinates);
     return { backend: innerChunkBackend(this.chunks, coordinates), key };
   }

@@ -1,3 +1,4 @@
+import { isInGrid } from "../arrays/mod.ts";
 import { keyOf as keyOfBytes, noteKey, rowsOf } from "../codecs/mod.ts";
 import {
   checkOptions,
@@ -22,7 +23,6 @@ import {
   type ThreadPool,
 } from "../threads/mod.ts";
 import {
-  gridCoordinates,
   splitPlainKey,
   StoreView,
   type TranslatedArrays,
@@ -265,11 +265,10 @@ function readInner(
   const parts = splitPlainKey(key);
   const array = parts && arrays.at(parts.root);
   if (!(array instanceof ShardedArray) || options?.signal?.aborted) return;
-  const coordinates = gridCoordinates(
-    parts!.plainKey,
-    array.chunks.division.gridShape,
-  );
-  return coordinates && array.chunks.readInner(coordinates, options);
+  const { coordinates } = parts!;
+  return isInGrid(coordinates, array.gridShape)
+    ? array.chunks.readInner(coordinates, options)
+    : undefined;
 }
 
 const ownStores = new WeakSet<object>();
@@ -372,10 +371,8 @@ async function keyOf(
   array: ReadArray,
   coordinates: readonly number[],
 ): Promise<string | undefined> {
-  const key = shownKey(array, coordinates);
-  const { root, plainKey } = splitPlainKey(key)!;
-  const found = await arrays.at(root);
-  return found?.placeOf(plainKey)?.key;
+  const found = await arrays.at(rootOf(array));
+  return found?.placeOf(coordinates)?.key;
 }
 
 /** Whether an error is zarrita's `CodecPipelineError` without a key, which zarrita never sets. */
