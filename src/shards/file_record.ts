@@ -1,14 +1,7 @@
 import { crc32c } from "../checksum/mod.ts";
 import { DamageError, sentence } from "../errors/mod.ts";
-import type { StoreKey } from "../stores/mod.ts";
-import {
-  decodeShardIndex,
-  indexRange,
-  type ReadShardRange,
-  type ShardIndex,
-  shardIndexSize,
-} from "./shard_index.ts";
-import type { ShardForm, ShardLayout } from "./shard_layout.ts";
+import { shardIndexSize } from "./shard_index.ts";
+import type { ShardLayout } from "./shard_layout.ts";
 
 /**
  * The length of a file record in bytes: the text `ZARRFILE`, the size of the file in 8
@@ -85,28 +78,4 @@ export function mayHaveRecords(
 ): boolean {
   return layout.indexLocation === "end" &&
     tailSize === FILE_RECORD_SIZE + shardIndexSize(layout);
-}
-
-/**
- * Reads the index of a stored shard together with the record before it. Neither is checked
- * against the length of the shard.
- *
- * @returns The index, and the record if there is one; `undefined` for an absent shard.
- * @throws {DamageError} If the index is not valid.
- */
-export async function readRecordedIndex(
-  read: ReadShardRange,
-  key: StoreKey,
-  { layouts: [layout], mayHaveRecords }: ShardForm,
-): Promise<
-  { index: ShardIndex; record: FileRecord | undefined } | undefined
-> {
-  const recordSize = mayHaveRecords ? FILE_RECORD_SIZE : 0;
-  const bytes = await read(indexRange(layout!, recordSize));
-  return bytes && {
-    index: decodeShardIndex(bytes.subarray(recordSize), layout!, key),
-    record: mayHaveRecords
-      ? decodeFileRecord(bytes.subarray(0, recordSize))
-      : undefined,
-  };
 }

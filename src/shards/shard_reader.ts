@@ -11,17 +11,21 @@ import type {
 } from "../stores/mod.ts";
 import {
   assertFileSize,
+  decodeFileRecord,
   FILE_RECORD_SIZE,
-  readRecordedIndex,
+  type FileRecord,
 } from "./file_record.ts";
 import {
   assertComplete,
   assertExtents,
   chunkCount,
   coordinatesInShard,
+  decodeShardIndex,
   type Extent,
+  indexRange,
   ofShard,
   placeInShard,
+  type ReadShardRange,
   type ShardIndex,
   shardIndexSize,
 } from "./shard_index.ts";
@@ -292,6 +296,30 @@ export class ShardReader {
       throw error;
     }
   }
+}
+
+/**
+ * Reads the index of a stored shard together with the record before it. Neither is checked
+ * against the length of the shard.
+ *
+ * @returns The index, and the record if there is one; `undefined` for an absent shard.
+ * @throws {DamageError} If the index is not valid.
+ */
+export async function readRecordedIndex(
+  read: ReadShardRange,
+  key: StoreKey,
+  { layouts: [layout], mayHaveRecords }: ShardForm,
+): Promise<
+  { index: ShardIndex; record: FileRecord | undefined } | undefined
+> {
+  const recordSize = mayHaveRecords ? FILE_RECORD_SIZE : 0;
+  const bytes = await read(indexRange(layout!, recordSize));
+  return bytes && {
+    index: decodeShardIndex(bytes.subarray(recordSize), layout!, key),
+    record: mayHaveRecords
+      ? decodeFileRecord(bytes.subarray(0, recordSize))
+      : undefined,
+  };
 }
 
 /** Thrown if the version of a shard that is read has been replaced. */

@@ -20,7 +20,6 @@ import {
   assertFileSize,
   decodeFileRecord,
   FILE_RECORD_SIZE,
-  readRecordedIndex,
 } from "./file_record.ts";
 import {
   assertShardIndex,
@@ -32,6 +31,7 @@ import {
   shardIndexSize,
 } from "./shard_index.ts";
 import type { InnerPath, ShardForm } from "./shard_layout.ts";
+import { readRecordedIndex } from "./shard_reader.ts";
 
 /** The inner chunks to store by their places in the index, or `undefined` for those to remove. */
 type InnerChanges = ReadonlyMap<number, Uint8Array | undefined>;

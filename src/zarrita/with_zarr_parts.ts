@@ -266,8 +266,9 @@ function readInner(
   const array = parts && arrays.at(parts.root);
   if (!(array instanceof ShardedArray) || options?.signal?.aborted) return;
   const { coordinates } = parts!;
-  return isInGrid(coordinates, array.gridShape)
-    ? array.chunks.readInner(coordinates, options)
+  const { chunks } = array;
+  return isInGrid(coordinates, chunks.division.gridShape)
+    ? chunks.readInner(coordinates, options)
     : undefined;
 }
 
