@@ -17,8 +17,12 @@ import {
   type Values,
   writeValues,
 } from "./cast_elements.ts";
-import { type ChunkMetadata, Configuration } from "./codec.ts";
-import type { Filter } from "./filter_codec.ts";
+import {
+  type ChunkMetadata,
+  Configuration,
+  type Filter,
+  type ParseFilter,
+} from "./codec.ts";
 
 /** An element: a bigint for integers of 64 bits. */
 type Scalar = number | bigint;
@@ -27,11 +31,11 @@ type Scalar = number | bigint;
 class UnfitError extends Error {}
 
 /** Parses the configuration of `scale_offset`: `(x - offset) * scale`. */
-export function parseScaleOffset(
-  name: string,
-  configuration: unknown,
-  { dataType }: ChunkMetadata,
-): Filter {
+export const parseScaleOffset: ParseFilter = (
+  name,
+  configuration,
+  { dataType },
+) => {
   const members = new Configuration(name, ["offset", "scale"], configuration);
   const type = checkNumberType(name, dataType);
   const offset = parseScalar(members.get("offset") ?? 0, type, "offset");
@@ -43,7 +47,7 @@ export function parseScaleOffset(
     ? scaleFloats(offset as number, scale as number, type)
     : scaleIntegers(offset as number, scale as number, type);
   return elementFilter(type, type, encode, decode);
-}
+};
 
 type Convert = (value: never) => Scalar;
 
@@ -94,11 +98,11 @@ const OUT_OF_RANGE = ["clamp", "wrap"] as const;
 type OutOfRange = typeof OUT_OF_RANGE[number] | undefined;
 
 /** Parses the configuration of `cast_value`: elements of another data type. */
-export function parseCastValue(
-  name: string,
-  configuration: unknown,
-  { dataType }: ChunkMetadata,
-): Filter {
+export const parseCastValue: ParseFilter = (
+  name,
+  configuration,
+  { dataType },
+) => {
   const members = new Configuration(
     name,
     ["data_type", "rounding", "out_of_range", "scalar_map"],
@@ -138,7 +142,7 @@ export function parseCastValue(
       converter(stored, type, rounding, outOfRange),
     ),
   );
-}
+};
 
 function parseMap(
   map: unknown,

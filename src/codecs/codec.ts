@@ -72,6 +72,25 @@ export interface BytesEntry {
   ): ChunkDecoder;
 }
 
+/** A filter: functions that encode and decode the elements of a chunk. */
+export interface Filter {
+  /** The data type of encoded elements. */
+  readonly stored: string;
+  /** The shape of an encoded chunk, if it is another one. */
+  readonly shape?: readonly number[];
+  /** @param bytes Elements of the array, which must not be changed. */
+  encode(bytes: Uint8Array): Uint8Array;
+  /** @param bytes As many encoded elements as there are. */
+  decode(bytes: Uint8Array): Uint8Array;
+}
+
+/** Parses the configuration of a filter for chunks of an array. */
+export type ParseFilter = (
+  name: string,
+  configuration: unknown,
+  metadata: ChunkMetadata,
+) => Filter;
+
 /** The configuration of a codec, whose members are checked when they are read. The paths of errors start at the codec. */
 export class Configuration<N extends string> {
   /** The name of the codec. */

@@ -11,6 +11,7 @@ import {
   MetadataError,
   sentence,
 } from "../errors/mod.ts";
+import { coreDataType } from "../metadata/mod.ts";
 import { roundHalfEven } from "../runtime/mod.ts";
 import {
   castValues,
@@ -26,17 +27,25 @@ import {
 import { parseCastValue, parseScaleOffset } from "./cast_codecs.ts";
 import {
   type BytesEntry,
+  type Chunk,
   type ChunkMetadata,
   type CodecEntry,
   Configuration,
+  type Filter,
+  type ParseFilter,
 } from "./codec.ts";
-import { type Filter, filterCodec, type ParseFilter } from "./filter_codec.ts";
 import {
   differences,
   parseFloatpred,
   parseImagecodecsDelta,
 } from "./predictor_codecs.ts";
 import { fromNumpy, packedShape } from "./decoded_length.ts";
+import {
+  denseStrides,
+  elementBytes,
+  rowOf,
+  stridesOf,
+} from "./element_bytes.ts";
 
 /**
  * Loads a filter for the registry. zarrita's codec `bytes` makes the chunks, since it has the
@@ -57,19 +66,53 @@ export async function loadFilter(
   };
 }
 
-const PARSERS: Readonly<Record<string, ParseFilter>> = {
-  bitround: parseBitround,
-  "numcodecs.bitround": parseBitround,
-  "numcodecs.delta": parseDelta,
-  "numcodecs.fixedscaleoffset": parseFixedScaleOffset,
-  "numcodecs.quantize": parseQuantize,
-  "numcodecs.astype": parseAsType,
-  "numcodecs.packbits": parsePackBits,
-  imagecodecs_delta: parseImagecodecsDelta,
-  imagecodecs_floatpred: parseFloatpred,
-  cast_value: parseCastValue,
-  scale_offset: parseScaleOffset,
-};
+/** Makes the codec of a filter. */
+function filterCodec(
+  filter: Filter,
+  metadata: ChunkMetadata,
+  bytes: BytesEntry,
+) {
+  const stored = {
+    ...metadata,
+    dataType: filter.stored,
+    shape: filter.shape ?? metadata.shape,
+  };
+  const count = rowOf(stored.shape, 0);
+  const size = count * sizeOf(stored);
+  const chunkOf = async (
+    elements: Uint8Array,
+    form: ChunkMetadata,
+    like: readonly number[],
+  ): Promise<Chunk> => {
+    const decoder = bytes.fromConfig({ endian: "little" }, form);
+    const { data } = await decoder.decode(elements);
+    const { shape } = form;
+    const stride = filter.shape === undefined ? like : stridesOf(shape);
+    return { data, shape, stride };
+  };
+  return {
+    kind: "array_to_array",
+    getEncodedMeta: () => stored,
+    encode(chunk: Chunk): Promise<Chunk> {
+      const elements = elementBytes(chunk, sizeOf(metadata));
+      return chunkOf(filter.encode(elements), stored, denseStrides(chunk));
+    },
+    decode({ data, stride }: Chunk): Promise<Chunk> {
+      const { buffer, byteOffset, byteLength } = data;
+      if (byteLength !== size) {
+        throw new DamageError(
+          `The chunk has ${byteLength} bytes, where its ${count} elements of ${filter.stored} take ${size}`,
+        );
+      }
+      const elements = new Uint8Array(buffer, byteOffset, byteLength);
+      return chunkOf(filter.decode(elements), metadata, stride);
+    },
+  };
+}
+
+function sizeOf({ dataType }: ChunkMetadata): number {
+  return coreDataType(dataType)!.bits! / 8;
+}
 
 /** A data type of the configuration. */
 function typeOf<N extends string>(
@@ -128,15 +171,11 @@ function parseTypes<N extends string>(
 }
 
 /** `numcodecs.delta`: differences of elements that follow each other in memory. */
-function parseDelta(
-  name: string,
-  configuration: unknown,
-  metadata: ChunkMetadata,
-): Filter {
+const parseDelta: ParseFilter = (name, configuration, metadata) => {
   const { type, stored } = parseTypes(name, [], configuration, metadata);
   const isSame = stored === type;
   if (isSame && !type.startsWith("float")) {
-    const count = metadata.shape.reduce((product, n) => product * n, 1);
+    const count = rowOf(metadata.shape, 0);
     return differences({ size: sizeOfType(type), count, distance: 1 }, type);
   }
   return {
@@ -154,7 +193,7 @@ function parseDelta(
       return writeValues(sumUp(values, type), type);
     },
   };
-}
+};
 
 /** Sums values up in place, in the arithmetic of a data type. */
 function sumUp(values: Values, type: NumberType): Values {
@@ -174,11 +213,7 @@ function sumUp(values: Values, type: NumberType): Values {
 }
 
 /** `numcodecs.fixedscaleoffset`: `(x - offset) * scale`, rounded to an integer. */
-function parseFixedScaleOffset(
-  name: string,
-  configuration: unknown,
-  metadata: ChunkMetadata,
-): Filter {
+const parseFixedScaleOffset: ParseFilter = (name, configuration, metadata) => {
   const { members, type, stored } = parseTypes(
     name,
     ["offset", "scale"],
@@ -206,7 +241,7 @@ function parseFixedScaleOffset(
       return writeValues(values, type);
     },
   };
-}
+};
 
 function toFloats(values: Values): Float64Array {
   return values instanceof Float64Array
@@ -231,11 +266,7 @@ function changeFloats(
 }
 
 /** `numcodecs.quantize`: floats rounded to a number of decimal digits. */
-function parseQuantize(
-  name: string,
-  configuration: unknown,
-  metadata: ChunkMetadata,
-): Filter {
+const parseQuantize: ParseFilter = (name, configuration, metadata) => {
   const { members, type, stored } = parseTypes(
     name,
     ["digits"],
@@ -264,14 +295,10 @@ function parseQuantize(
     },
     decode: (bytes) => writeValues(readValues(bytes, stored), type),
   };
-}
+};
 
 /** `numcodecs.astype`: elements of another data type. */
-function parseAsType(
-  name: string,
-  configuration: unknown,
-  { dataType }: ChunkMetadata,
-): Filter {
+const parseAsType: ParseFilter = (name, configuration, { dataType }) => {
   const members = new Configuration(
     name,
     ["encode_dtype", "decode_dtype"],
@@ -284,7 +311,7 @@ function parseAsType(
     encode: (bytes) => writeValues(readValues(bytes, type), stored),
     decode: (bytes) => writeValues(readValues(bytes, stored), type),
   };
-}
+};
 
 /** The number of bits in the fraction of floats. */
 const FRACTION_BITS: Readonly<Record<string, number>> = {
@@ -298,11 +325,7 @@ const FRACTION_BITS: Readonly<Record<string, number>> = {
  *
  * Source: https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/bitround
  */
-function parseBitround(
-  name: string,
-  configuration: unknown,
-  { dataType }: ChunkMetadata,
-): Filter {
+const parseBitround: ParseFilter = (name, configuration, { dataType }) => {
   const members = new Configuration(name, ["keepbits"], configuration);
   const keepbits = members.whole("keepbits", 0);
   const type = checkNumberType(name, dataType);
@@ -325,7 +348,7 @@ function parseBitround(
     },
     decode: (bytes) => bytes.slice(),
   };
-}
+};
 
 /** Rounds the last bits of floats away in place; of two floats, the even one is taken. */
 function roundBits(
@@ -358,18 +381,18 @@ function roundBits(
 }
 
 /** `numcodecs.packbits`: the number of padding bits, and a bit for each bool, the highest first. */
-function parsePackBits(
-  name: string,
-  configuration: unknown,
-  { dataType, shape }: ChunkMetadata,
-): Filter {
+const parsePackBits: ParseFilter = (
+  name,
+  configuration,
+  { dataType, shape },
+) => {
   new Configuration(name, [], configuration);
   if (dataType !== "bool") {
     throw new MetadataError(
       `Expected the data type "bool" for ${name}, found ${describe(dataType)}`,
     );
   }
-  const count = shape.reduce((all, n) => all * n, 1);
+  const count = rowOf(shape, 0);
   const stored = packedShape(shape);
   const padding = 8 * (stored[0]! - 1) - count;
   return {
@@ -398,4 +421,19 @@ function parsePackBits(
       return elements;
     },
   };
-}
+};
+
+/** The parsers of filters by the names of their codecs. */
+const PARSERS: Readonly<Record<string, ParseFilter>> = {
+  bitround: parseBitround,
+  "numcodecs.bitround": parseBitround,
+  "numcodecs.delta": parseDelta,
+  "numcodecs.fixedscaleoffset": parseFixedScaleOffset,
+  "numcodecs.quantize": parseQuantize,
+  "numcodecs.astype": parseAsType,
+  "numcodecs.packbits": parsePackBits,
+  imagecodecs_delta: parseImagecodecsDelta,
+  imagecodecs_floatpred: parseFloatpred,
+  cast_value: parseCastValue,
+  scale_offset: parseScaleOffset,
+};

@@ -6,19 +6,23 @@
 import { describe, MetadataError } from "../errors/mod.ts";
 import { isWhole } from "../metadata/mod.ts";
 import { TYPED_ARRAYS } from "./cast_elements.ts";
-import { type ChunkMetadata, Configuration } from "./codec.ts";
+import {
+  type ChunkMetadata,
+  Configuration,
+  type Filter,
+  type ParseFilter,
+} from "./codec.ts";
 import { axisOf, numberSize, rowOf, storedShape } from "./element_bytes.ts";
-import type { Filter } from "./filter_codec.ts";
 
 /** `imagecodecs_delta`: differences along an axis, as in predictor 2 of TIFF. */
-export function parseImagecodecsDelta(
-  name: string,
-  configuration: unknown,
-  metadata: ChunkMetadata,
-): Filter {
+export const parseImagecodecsDelta: ParseFilter = (
+  name,
+  configuration,
+  metadata,
+) => {
   const rows = parseRows(name, configuration, metadata);
   return differences(rows, metadata.dataType);
-}
+};
 
 /** The filter that stores differences of elements as unsigned integers, which wrap around. */
 export function differences(rows: Rows, dataType: string): Filter {
@@ -38,11 +42,7 @@ export function differences(rows: Rows, dataType: string): Filter {
 }
 
 /** `imagecodecs_floatpred`: predictor 3 of TIFF, along one of the last two axes. */
-export function parseFloatpred(
-  name: string,
-  configuration: unknown,
-  metadata: ChunkMetadata,
-): Filter {
+export const parseFloatpred: ParseFilter = (name, configuration, metadata) => {
   const rows = parseRows(name, configuration, metadata);
   const { dataType } = metadata;
   if (rows.size === 1) {
@@ -57,7 +57,7 @@ export function parseFloatpred(
     encode: (bytes) => shuffleBytes(bytes, rows),
     decode: (bytes) => unshuffleBytes(bytes.slice(), rows),
   };
-}
+};
 
 /** The rows of a predictor: its `axis` is -1 by default, and its `dist` 1. */
 function parseRows(
