@@ -17,12 +17,7 @@ import {
   type Values,
   writeValues,
 } from "./cast_elements.ts";
-import {
-  type ChunkMetadata,
-  Configuration,
-  type Filter,
-  type ParseFilter,
-} from "./codec.ts";
+import { Configuration, type Filter, type ParseFilter } from "./codec.ts";
 
 /** An element: a bigint for integers of 64 bits. */
 type Scalar = number | bigint;

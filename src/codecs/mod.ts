@@ -18,8 +18,7 @@ export {
 export { decodedLength, MOST_DECODED, storedForm } from "./decoded_length.ts";
 export { stridesOf } from "./element_bytes.ts";
 export { encodeStored } from "./encode_stored.ts";
-export { findJpegHeader } from "./jpeg/frame.ts";
-export { readJpegTables } from "./jpeg/segments.ts";
+export { findJpegHeader, readJpegTables } from "./jpeg/segments.ts";
 export { namedCodec, SHORT_NAMES } from "./named_codec.ts";
 export {
   type CodecRegistry,

@@ -1,7 +1,24 @@
-import { type Frame, isFrameMarker, readFrame } from "./frame.ts";
-import { FrameDecoder } from "./frame_decoder.ts";
-import { upsampler } from "./samples.ts";
-import { numberAt, readJpegTables, readTables, segments } from "./segments.ts";
+import { type Plane, upsampler } from "./samples.ts";
+import {
+  decodeScan,
+  ProgressiveDecoder,
+  putBlock,
+  readScan,
+  type Scan,
+  sequentialDecoder,
+} from "./scans.ts";
+import {
+  BitReader,
+  type Component,
+  type Frame,
+  isFrameMarker,
+  numberAt,
+  readFrame,
+  readJpegTables,
+  readTables,
+  segments,
+  type Tables,
+} from "./segments.ts";
 
 /** Options of `decodeJpeg`. */
 interface JpegOptions {
@@ -87,6 +104,117 @@ export function decodeJpeg(
 function startsWith(bytes: Uint8Array, text: string): boolean {
   return bytes.length >= text.length &&
     Array.from(text).every((each, i) => bytes[i] === each.charCodeAt(0));
+}
+
+/** Bounds the time that a small file takes. Encoders write about 10 scans. */
+const MOST_SCANS = 100;
+
+/**
+ * The coefficients that must be whole. libjpeg estimates these if they are missing,
+ * and takes later ones as 0.
+ */
+const NEEDED_COEFFICIENTS = 10;
+
+/** Decodes the scans of a frame. */
+class FrameDecoder {
+  readonly #frame: Frame;
+  readonly #planes: readonly Plane[];
+  /** The coefficients of the components of a progressive frame. */
+  readonly #coefficients: readonly Int16Array[];
+  /** For each component, the lowest bit of each coefficient so far; -1 for none. */
+  readonly #lowBits: readonly Int8Array[];
+  /** The factors of each component, as they are at its first scan. */
+  readonly #factors: Int32Array[] = [];
+  readonly #fills: boolean;
+  #scans = 0;
+
+  /** @param isStrict Whether a baseline scan that ends too early is refused. */
+  constructor(frame: Frame, isStrict = false) {
+    this.#frame = frame;
+    this.#fills = !isStrict && !frame.isProgressive;
+    this.#planes = frame.components.map(emptyPlane);
+    this.#coefficients = frame.isProgressive
+      ? this.#planes.map(({ samples }) => new Int16Array(samples.length))
+      : [];
+    this.#lowBits = frame.components.map(() => new Int8Array(64).fill(-1));
+  }
+
+  /**
+   * Decodes a scan.
+   *
+   * @param segment The header of the scan.
+   * @param start The place of its data.
+   * @param interval The number of units between restart markers; 0 for none.
+   * @returns A place after which the next marker is.
+   */
+  decode(
+    bytes: Uint8Array,
+    segment: Uint8Array,
+    start: number,
+    tables: Tables,
+    interval: number,
+  ): number {
+    const frame = this.#frame;
+    const scan = readScan(segment, frame, tables);
+    if (++this.#scans > MOST_SCANS) {
+      throw new SyntaxError(`Expected ${MOST_SCANS} scans at most, found more`);
+    }
+    for (const { place } of scan.components) this.#begin(place, scan, tables);
+    const decoder = frame.isProgressive
+      ? new ProgressiveDecoder(this.#coefficients, scan)
+      : sequentialDecoder(this.#planes, this.#factors);
+    const reader = new BitReader(bytes, start, this.#fills);
+    decodeScan(reader, frame, scan, interval, decoder);
+    return reader.offset;
+  }
+
+  #begin(place: number, { first, last, lowBit }: Scan, tables: Tables): void {
+    const { id, quantization } = this.#frame.components[place]!;
+    const lowBits = this.#lowBits[place]!;
+    if (!this.#frame.isProgressive && lowBits[0] === 0) {
+      throw new SyntaxError(`The component ${id} has two scans`);
+    }
+    lowBits.fill(lowBit, first, last + 1);
+    const factors = this.#factors[place] ?? tables.quantization[quantization];
+    if (factors === undefined) {
+      throw new SyntaxError(
+        `The component ${id} needs the quantization table ${quantization}, which is missing: expected it in the picture or in tables`,
+      );
+    }
+    this.#factors[place] = factors;
+  }
+
+  /** The samples of all components. */
+  planes(): readonly Plane[] {
+    if (!this.#isWhole()) {
+      throw new SyntaxError("The picture ends before its last scan");
+    }
+    for (const [place, coefficients] of this.#coefficients.entries()) {
+      const component = this.#frame.components[place]!;
+      const factors = this.#factors[place]!;
+      const count = component.blockStride * component.blockRows;
+      for (let block = 0; block < count; block++) {
+        const from = { coefficients, start: 64 * block, factors };
+        putBlock(from, this.#planes[place]!, component, block);
+      }
+    }
+    return this.#planes;
+  }
+
+  #isWhole(): boolean {
+    return this.#lowBits.every((bits) =>
+      bits.subarray(0, NEEDED_COEFFICIENTS).every((bit) => bit === 0)
+    );
+  }
+}
+
+/** Makes the plane of a component, with room for whole blocks. */
+function emptyPlane({ blockStride, blockRows }: Component): Plane {
+  const stride = 8 * blockStride;
+  return {
+    samples: new Uint8ClampedArray(8 * blockRows * stride),
+    stride,
+  };
 }
 
 function pixelsOf(

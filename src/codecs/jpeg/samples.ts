@@ -1,4 +1,11 @@
-import type { Component, Plane } from "./frame.ts";
+import type { Component } from "./segments.ts";
+
+/** The samples of a component, in rows. */
+export interface Plane {
+  readonly samples: Uint8ClampedArray;
+  /** The number of samples from one row to the next. */
+  readonly stride: number;
+}
 
 /** Writes row `y` of the picture into `line`, from a component with fewer samples. */
 type Upsampler = (y: number, line: Uint8Array) => void;

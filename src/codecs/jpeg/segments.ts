@@ -105,6 +105,158 @@ export function numberAt(bytes: Uint8Array, place: number): number {
   return (bytes[place] ?? 0) << 8 | (bytes[place + 1] ?? 0);
 }
 
+/** A picture of a JPEG file, before it is decoded. */
+export interface Frame {
+  readonly width: number;
+  readonly height: number;
+  readonly isProgressive: boolean;
+  readonly components: readonly Component[];
+  /** The number of units of `8 * most samples` pixels along x and y. */
+  readonly unitsX: number;
+  readonly unitsY: number;
+}
+
+/** One of the colors of a picture. */
+export interface Component {
+  readonly id: number;
+  /** The blocks in a unit along x and y, 1 to 4. */
+  readonly factorX: number;
+  readonly factorY: number;
+  readonly quantization: number;
+  /** The number of samples along x and y. */
+  readonly width: number;
+  readonly height: number;
+  /** The number of blocks along x and y that hold them. */
+  readonly blocksX: number;
+  readonly blocksY: number;
+  /** The number of blocks from one row of blocks to the next, up to whole units. */
+  readonly blockStride: number;
+  /** The number of rows of blocks, up to whole units. */
+  readonly blockRows: number;
+}
+
+const SOF0 = 0xc0;
+const SOF2 = 0xc2;
+
+/** The kinds of frames that are not decoded, by their markers. */
+const OTHER_KINDS: Readonly<Record<number, string>> = {
+  0xc3: "lossless",
+  0xc5: "hierarchical",
+  0xc6: "hierarchical",
+  0xc7: "lossless",
+  0xc9: "arithmetic coding",
+  0xca: "arithmetic coding",
+  0xcb: "lossless or hierarchical",
+  0xcd: "lossless or hierarchical",
+  0xce: "lossless or hierarchical",
+  0xcf: "lossless or hierarchical",
+};
+
+/** Whether a marker begins a frame, of any kind. */
+export function isFrameMarker(marker: number): boolean {
+  return marker >= SOF0 && marker <= SOF2 || marker in OTHER_KINDS;
+}
+
+/**
+ * Says why a frame is not decoded; `undefined` for a frame that is.
+ *
+ * @param bits The number of bits of a sample.
+ */
+function refusalOf(marker: number, bits: number): string | undefined {
+  if (marker in OTHER_KINDS) {
+    return `Expected a picture with Huffman coding, baseline or progressive, found ${
+      OTHER_KINDS[marker]
+    }`;
+  }
+  return bits === 8 ? undefined : `Expected samples of 8 bits, found ${bits}`;
+}
+
+/** The properties of a picture in the first frame of a JPEG file. */
+interface JpegHeader {
+  /** The height, the width, and the number of samples of a pixel. */
+  readonly shape: readonly [number, number, number];
+  /** Why the picture cannot be decoded; `undefined` if it can be. */
+  readonly refusal: string | undefined;
+}
+
+/**
+ * Finds the header of the picture in a JPEG file.
+ *
+ * @param bytes The start of the file.
+ * @returns `undefined` if the bytes hold no header, or are damaged before it.
+ */
+export function findJpegHeader(bytes: Uint8Array): JpegHeader | undefined {
+  try {
+    for (const { marker, segment } of segments(bytes)) {
+      if (!isFrameMarker(marker)) continue;
+      const [bits = 0, , , , , samples = 0] = segment;
+      return {
+        shape: [numberAt(segment, 1), numberAt(segment, 3), samples],
+        refusal: refusalOf(marker, bits),
+      };
+    }
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  return undefined;
+}
+
+/** Reads the header of a frame. */
+export function readFrame(marker: number, segment: Uint8Array): Frame {
+  const [bits = 0, , , , , count = 0] = segment;
+  const refusal = refusalOf(marker, bits);
+  if (refusal !== undefined) throw new SyntaxError(refusal);
+  if (segment.length < 6 || segment.length !== 6 + 3 * count || count === 0) {
+    throw new SyntaxError("The header of the frame is damaged");
+  }
+  const height = segment[1]! << 8 | segment[2]!;
+  const width = segment[3]! << 8 | segment[4]!;
+  if (width === 0 || height === 0 || count > 4) {
+    throw new SyntaxError(
+      `Expected a picture of 1 pixel or more with 1 to 4 components, found ${width} by ${height} pixels with ${count}`,
+    );
+  }
+  const raw = Array.from({ length: count }, (_, i) => {
+    const at = 6 + 3 * i;
+    const factors = segment[at + 1]!;
+    return {
+      id: segment[at]!,
+      factorX: factors >> 4,
+      factorY: factors & 15,
+      quantization: segment[at + 2]!,
+    };
+  });
+  const mostX = Math.max(...raw.map(({ factorX }) => factorX));
+  const mostY = Math.max(...raw.map(({ factorY }) => factorY));
+  const unitsX = Math.ceil(width / (8 * mostX));
+  const unitsY = Math.ceil(height / (8 * mostY));
+  const components = raw.map((component): Component => {
+    const { id, factorX, factorY } = component;
+    const isWhole = mostX % factorX === 0 && mostY % factorY === 0;
+    if (!isWhole || mostX > 4 || mostY > 4) {
+      throw new SyntaxError(
+        `Expected sampling factors of 1 to 4 that divide ${mostX} and ${mostY}, found ${factorX} and ${factorY}`,
+      );
+    }
+    if (raw.some((other) => other !== component && other.id === id)) {
+      throw new SyntaxError(`Two components have the identifier ${id}`);
+    }
+    const samplesX = Math.ceil(width * factorX / mostX);
+    const samplesY = Math.ceil(height * factorY / mostY);
+    return {
+      ...component,
+      width: samplesX,
+      height: samplesY,
+      blocksX: Math.ceil(samplesX / 8),
+      blocksY: Math.ceil(samplesY / 8),
+      blockStride: unitsX * factorX,
+      blockRows: unitsY * factorY,
+    };
+  });
+  const isProgressive = marker === SOF2;
+  return { width, height, isProgressive, components, unitsX, unitsY };
+}
+
 const HIGHEST_TABLE = 3;
 /** The most bits of a first coefficient; its symbol is the number of bits. */
 const MOST_BITS = 15;

@@ -1,127 +1,145 @@
+import { inverseDct, type Plane } from "./samples.ts";
 import {
-  type BlockDecoder,
+  type BitReader,
   type Component,
-  decodeScan,
-  emptyPlane,
   type Frame,
-  needTable,
-  type Plane,
-  readScan,
-  type Scan,
-  type ScanComponent,
-} from "./frame.ts";
-import { inverseDct } from "./samples.ts";
-import {
-  BitReader,
   type HuffmanTable,
   type Tables,
   ZIGZAG,
 } from "./segments.ts";
 
-/** Bounds the time that a small file takes. Encoders write about 10 scans. */
-const MOST_SCANS = 100;
+/** The header of a scan, which has data for some components of a frame. */
+export interface Scan {
+  readonly components: readonly ScanComponent[];
+  /** The first and the last coefficient of each block, in the order of storage. */
+  readonly first: number;
+  readonly last: number;
+  /** The lowest bit of coefficients that earlier scans hold; 0 if none do. */
+  readonly earlierBit: number;
+  /** The lowest bit of coefficients that this scan holds. */
+  readonly lowBit: number;
+}
 
-/**
- * The coefficients that must be whole. libjpeg estimates these if they are missing,
- * and takes later ones as 0.
- */
-const NEEDED_COEFFICIENTS = 10;
+/** A component in a scan. */
+interface ScanComponent {
+  /** Its place in the frame. */
+  readonly place: number;
+  readonly component: Component;
+  readonly dc: HuffmanTable | undefined;
+  readonly ac: HuffmanTable | undefined;
+}
 
-/** Decodes the scans of a frame. */
-export class FrameDecoder {
-  readonly #frame: Frame;
-  readonly #planes: readonly Plane[];
-  /** The coefficients of the components of a progressive frame. */
-  readonly #coefficients: readonly Int16Array[];
-  /** For each component, the lowest bit of each coefficient so far; -1 for none. */
-  readonly #lowBits: readonly Int8Array[];
-  /** The factors of each component, as they are at its first scan. */
-  readonly #factors: Int32Array[] = [];
-  readonly #fills: boolean;
-  #scans = 0;
+/** Decodes a block of a component, whose place is counted in blocks. */
+interface BlockDecoder {
+  /** @param reader `undefined` for blocks after the end of a scan that ends too early. */
+  decodeBlock(
+    reader: BitReader | undefined,
+    component: ScanComponent,
+    block: number,
+  ): void;
+  /** Starts anew after a restart marker: later blocks do not depend on earlier ones. */
+  restart(): void;
+}
 
-  /** @param isStrict Whether a baseline scan that ends too early is refused. */
-  constructor(frame: Frame, isStrict = false) {
-    this.#frame = frame;
-    this.#fills = !isStrict && !frame.isProgressive;
-    this.#planes = frame.components.map(emptyPlane);
-    this.#coefficients = frame.isProgressive
-      ? this.#planes.map(({ samples }) => new Int16Array(samples.length))
-      : [];
-    this.#lowBits = frame.components.map(() => new Int8Array(64).fill(-1));
+const HIGHEST_BIT = 13;
+
+/** Reads the header of a scan. */
+export function readScan(
+  segment: Uint8Array,
+  frame: Frame,
+  tables: Tables,
+): Scan {
+  const count = segment[0] ?? 0;
+  if (count < 1 || count > 4 || segment.length !== 4 + 2 * count) {
+    throw new SyntaxError("The header of a scan is damaged");
   }
-
-  /**
-   * Decodes a scan.
-   *
-   * @param segment The header of the scan.
-   * @param start The place of its data.
-   * @param interval The number of units between restart markers; 0 for none.
-   * @returns A place after which the next marker is.
-   */
-  decode(
-    bytes: Uint8Array,
-    segment: Uint8Array,
-    start: number,
-    tables: Tables,
-    interval: number,
-  ): number {
-    const frame = this.#frame;
-    const scan = readScan(segment, frame, tables);
-    if (++this.#scans > MOST_SCANS) {
-      throw new SyntaxError(`Expected ${MOST_SCANS} scans at most, found more`);
-    }
-    for (const { place } of scan.components) this.#begin(place, scan, tables);
-    const decoder = frame.isProgressive
-      ? new ProgressiveDecoder(this.#coefficients, scan)
-      : sequentialDecoder(this.#planes, this.#factors);
-    const reader = new BitReader(bytes, start, this.#fills);
-    decodeScan(reader, frame, scan, interval, decoder);
-    return reader.offset;
-  }
-
-  #begin(place: number, { first, last, lowBit }: Scan, tables: Tables): void {
-    const { id, quantization } = this.#frame.components[place]!;
-    const lowBits = this.#lowBits[place]!;
-    if (!this.#frame.isProgressive && lowBits[0] === 0) {
-      throw new SyntaxError(`The component ${id} has two scans`);
-    }
-    lowBits.fill(lowBit, first, last + 1);
-    const factors = this.#factors[place] ?? tables.quantization[quantization];
-    if (factors === undefined) {
+  const components = Array.from({ length: count }, (_, i): ScanComponent => {
+    const id = segment[1 + 2 * i]!;
+    const numbers = segment[2 + 2 * i]!;
+    const place = frame.components.findIndex((each) => each.id === id);
+    if (place < 0) {
       throw new SyntaxError(
-        `The component ${id} needs the quantization table ${quantization}, which is missing: expected it in the picture or in tables`,
+        `A scan has the component ${id}, which its frame lacks`,
       );
     }
-    this.#factors[place] = factors;
+    return {
+      place,
+      component: frame.components[place]!,
+      dc: tables.dc[numbers >> 4],
+      ac: tables.ac[numbers & 15],
+    };
+  });
+  if (new Set(components.map(({ place }) => place)).size < count) {
+    throw new SyntaxError("A scan has a component twice");
   }
+  const [first, last, bits] = segment.subarray(1 + 2 * count) as unknown as [
+    number,
+    number,
+    number,
+  ];
+  const scan = {
+    components,
+    first,
+    last,
+    earlierBit: bits >> 4,
+    lowBit: bits & 15,
+  };
+  const isDcOrAc = first === 0 ? last === 0 : count === 1;
+  const isRight = frame.isProgressive
+    ? isDcOrAc && first <= last && last < 64 && scan.lowBit <= HIGHEST_BIT &&
+      (scan.earlierBit === 0 || scan.earlierBit === scan.lowBit + 1)
+    : first === 0 && last === 63 && bits === 0;
+  if (isRight) return scan;
+  throw new SyntaxError(
+    `The header of a scan has the coefficients ${first} to ${last} with the bits ${scan.earlierBit} and ${scan.lowBit}, for ${count} components`,
+  );
+}
 
-  /** The samples of all components. */
-  planes(): readonly Plane[] {
-    if (!this.#isWhole()) {
-      throw new SyntaxError("The picture ends before its last scan");
-    }
-    for (const [place, coefficients] of this.#coefficients.entries()) {
-      const component = this.#frame.components[place]!;
-      const factors = this.#factors[place]!;
-      const count = component.blockStride * component.blockRows;
-      for (let block = 0; block < count; block++) {
-        const from = { coefficients, start: 64 * block, factors };
-        putBlock(from, this.#planes[place]!, component, block);
+/**
+ * Decodes the data of a scan.
+ *
+ * @param interval The number of units between restart markers; 0 for none.
+ * @param reader Ends before a place after which the next marker is.
+ */
+export function decodeScan(
+  reader: BitReader,
+  frame: Frame,
+  { components }: Scan,
+  interval: number,
+  decoder: BlockDecoder,
+): void {
+  const only = components.length === 1 ? components[0] : undefined;
+  const unitsX = only?.component.blocksX ?? frame.unitsX;
+  const unitsY = only?.component.blocksY ?? frame.unitsY;
+  let done = 0;
+  for (let y = 0; y < unitsY; y++) {
+    for (let x = 0; x < unitsX; x++, done++) {
+      if (interval > 0 && done > 0 && done % interval === 0) {
+        reader.restart((done / interval - 1) % 8);
+        decoder.restart();
+      }
+      // As in libjpeg, the unit in which the data ends is decoded from zeros.
+      const source = reader.isExhausted ? undefined : reader;
+      if (only !== undefined) {
+        const block = y * only.component.blockStride + x;
+        decoder.decodeBlock(source, only, block);
+        continue;
+      }
+      for (const each of components) {
+        const { factorX, factorY, blockStride } = each.component;
+        for (let v = 0; v < factorY; v++) {
+          const row = (y * factorY + v) * blockStride + x * factorX;
+          for (let h = 0; h < factorX; h++) {
+            decoder.decodeBlock(source, each, row + h);
+          }
+        }
       }
     }
-    return this.#planes;
-  }
-
-  #isWhole(): boolean {
-    return this.#lowBits.every((bits) =>
-      bits.subarray(0, NEEDED_COEFFICIENTS).every((bit) => bit === 0)
-    );
   }
 }
 
 /** Decodes blocks that are stored as a whole, into samples. */
-function sequentialDecoder(
+export function sequentialDecoder(
   planes: readonly Plane[],
   factors: readonly Int32Array[],
 ): BlockDecoder {
@@ -162,7 +180,7 @@ function sequentialDecoder(
 }
 
 /** Transforms the coefficients of a block into samples of a plane. */
-function putBlock(
+export function putBlock(
   { coefficients, start, factors }: {
     coefficients: Int16Array;
     start: number;
@@ -186,7 +204,7 @@ function tooMany(reader: BitReader): SyntaxError {
 }
 
 /** Adds the bits of a scan of a progressive picture to the coefficients of blocks. */
-class ProgressiveDecoder implements BlockDecoder {
+export class ProgressiveDecoder implements BlockDecoder {
   /** The coefficients of each component, block by block. */
   readonly #coefficients: readonly Int16Array[];
   readonly #scan: Scan;
@@ -301,4 +319,12 @@ class ProgressiveDecoder implements BlockDecoder {
 /** The number of blocks whose coefficients end, of which the present one is the first. */
 function blocksThatEnd(reader: BitReader, bits: number): number {
   return bits === 0 ? 1 : (1 << bits) + reader.read(bits);
+}
+
+/** A table that a scan needs. */
+function needTable(table: HuffmanTable | undefined): HuffmanTable {
+  if (table !== undefined) return table;
+  throw new SyntaxError(
+    "A scan needs a Huffman table that is missing: expected it in the picture or in tables",
+  );
 }
