@@ -1,4 +1,10 @@
-import { type ChunkRows, type Codecs, noteKey } from "../codecs/mod.ts";
+import {
+  type ChunkRows,
+  type Codecs,
+  noteKey,
+  stridesOf,
+  transposeOrder,
+} from "../codecs/mod.ts";
 import { DamageError, describe, sentence } from "../errors/mod.ts";
 import {
   type ArrayMetadata,
@@ -10,7 +16,6 @@ import {
   type ChunkBlock,
   ChunkCoder,
   type ChunkFormat,
-  ChunkJobs,
   CodecError,
   codecsIn,
   copyFromChunk,
@@ -26,12 +31,12 @@ import {
   type JobResult,
   ownCodecs,
   type RecodeJob,
-  stridesInOrder,
+  runJob,
   type Threads,
 } from "../threads/mod.ts";
 import { copyBytes } from "../runtime/mod.ts";
 import { type ElementForm, fillBytes } from "./element_form.ts";
-import { createCoder, transposeOrder } from "./whole_shards.ts";
+import { createCoder } from "./whole_shards.ts";
 
 /** The most decoded bytes of chunks that are gathered for one call, so that each thread gets some. */
 const CALL_BYTES = 2 * 2 ** 20;
@@ -73,8 +78,6 @@ interface EncodeOptions extends CodecOptions {
 export class ElementCodecs {
   readonly format: ChunkFormat;
   readonly #coder: ChunkCoder;
-  /** What does the jobs of chunks in the calling thread. */
-  readonly #jobs: ChunkJobs;
   /** Whether threads do not have the codecs: those of others, and shards. */
   readonly #isForeign: boolean;
   /** Whether the calling thread is about as fast as a message to a thread. */
@@ -85,11 +88,8 @@ export class ElementCodecs {
   readonly strides: readonly number[];
   /** The length of a decoded chunk in bytes. */
   readonly chunkBytes: number;
-  /** What encodes chunks by the codecs of others: in threads by a format, and in the calling thread. */
-  readonly #recoding = new Map<
-    ElementCodecs,
-    { readonly format: ChunkFormat; readonly jobs: ChunkJobs }
-  >();
+  /** The formats by which threads encode chunks by the codecs of others. */
+  readonly #recoded = new Map<ElementCodecs, ChunkFormat>();
 
   private constructor(
     format: ChunkFormat,
@@ -98,17 +98,16 @@ export class ElementCodecs {
   ) {
     this.format = format;
     this.#coder = coder;
-    this.#jobs = new ChunkJobs(format, () => Promise.resolve(coder));
     const { codecs, shape, elementSize } = format;
     this.isCheap = isCheapToDecode(codecs);
     this.#isForeign = isForeign;
     this.isRaw = isCheapToDecode(codecs) &&
       codecs.every(({ name }) => name !== "crc32c");
     const [first] = codecs;
-    this.strides = stridesInOrder(
-      shape,
-      first?.name === "transpose" ? first.configuration?.order : "C",
-    );
+    const order = first?.name === "transpose"
+      ? first.configuration?.order
+      : undefined;
+    this.strides = stridesOf(shape, order);
     this.chunkBytes = shape.reduce((product, n) => product * n, elementSize);
   }
 
@@ -211,9 +210,9 @@ export class ElementCodecs {
     { bytes, rows, block }: EncodedChunk,
     name?: { readonly what: string; readonly key: string },
   ): Promise<void> {
-    await inTurn(() => {
+    await this.#runHere(() => {
       noteKey(bytes, name?.key ?? "", rows, name && (() => name.what));
-      return this.#jobs.run({ kind: "decode", bytes, block });
+      return { kind: "decode", bytes, block };
     });
   }
 
@@ -235,7 +234,6 @@ export class ElementCodecs {
     const isThreaded =
       (this.usesThreads(threads) || encoder.usesThreads(threads)) &&
       !this.#isForeign && !encoder.#isForeign;
-    const { format, jobs } = this.#recodingBy(encoder);
     const toJob = ({ bytes, rows, block }: EncodedChunk): RecodeJob => {
       const isWhole = this.isWhole(block);
       return {
@@ -249,7 +247,12 @@ export class ElementCodecs {
       };
     };
     const results = isThreaded
-      ? await this.#run(chunks.map(toJob), threads!, signal, format)
+      ? await this.#run(
+        chunks.map(toJob),
+        threads!,
+        signal,
+        this.#recodedBy(encoder),
+      )
       : [];
     const encoded: (Uint8Array | undefined)[] = [];
     for (const [i, chunk] of chunks.entries()) {
@@ -258,10 +261,10 @@ export class ElementCodecs {
         signal?.throwIfAborted();
         const bytes = isThreaded ? await chunk.read() : chunk.bytes;
         if (bytes === undefined) throw changedError(chunk);
-        result = await inTurn(() => {
+        result = await this.#runHere(() => {
           noteKey(bytes, chunk.key, chunk.rows, () => chunk.what);
-          return jobs.run({ ...toJob(chunk), bytes, rows: undefined });
-        }).catch((cause) => {
+          return { ...toJob(chunk), bytes, rows: undefined };
+        }, encoder.#coder).catch((cause) => {
           if (cause instanceof CodecError) throw cause;
           throw undecodedError(cause, chunk.what, chunk.key);
         });
@@ -271,19 +274,12 @@ export class ElementCodecs {
     return encoded;
   }
 
-  #recodingBy(encoder: ElementCodecs) {
-    const known = this.#recoding.get(encoder);
-    if (known !== undefined) return known;
-    const made = {
-      format: { ...this.format, recoded: encoder.format.codecs },
-      jobs: new ChunkJobs(
-        this.format,
-        () => Promise.resolve(this.#coder),
-        () => Promise.resolve(encoder.#coder),
-      ),
-    };
-    this.#recoding.set(encoder, made);
-    return made;
+  /** The same object for all calls, since requests have jobs of one format. */
+  #recodedBy(encoder: ElementCodecs): ChunkFormat {
+    const format = this.#recoded.get(encoder) ??
+      { ...this.format, recoded: encoder.format.codecs };
+    this.#recoded.set(encoder, format);
+    return format;
   }
 
   /**
@@ -380,9 +376,11 @@ export class ElementCodecs {
     options: EncodeOptions,
   ): Promise<Uint8Array | undefined> {
     const encoding = this.#encodingOf(block, options);
-    const result = await inTurn(() =>
-      this.#jobs.run({ kind: "encode", elements: block, ...encoding })
-    );
+    const result = await this.#runHere(() => ({
+      kind: "encode",
+      elements: block,
+      ...encoding,
+    }));
     return result === true ? undefined : result as Uint8Array;
   }
 
@@ -440,7 +438,7 @@ export class ElementCodecs {
     const loaded = await ownCodecs(format) ?? await codecsOf(registry, format);
     try {
       const bytes = new Uint8Array(form.size);
-      const strides = stridesInOrder(small, "C");
+      const strides = stridesOf(small);
       await ChunkCoder.create(format, loaded).encode({ bytes, strides });
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);
@@ -456,6 +454,16 @@ export class ElementCodecs {
   /** Whether a block has all elements of its chunk. */
   isWhole({ counts }: ChunkBlock): boolean {
     return counts.every((count, i) => count === this.format.shape[i]);
+  }
+
+  /** Runs a job in the calling thread, after all others. */
+  #runHere(
+    makeJob: () => DecodeJob | EncodeJob | RecodeJob,
+    recoder?: ChunkCoder,
+  ): Promise<JobResult> {
+    const coders = { coder: this.#coder, recoder };
+    const load = () => Promise.resolve(coders);
+    return inTurn(() => runJob(makeJob(), this.format, load));
   }
 
   /** Runs jobs in a thread. */

@@ -5,7 +5,11 @@
  * Source: https://zarr-specs.readthedocs.io/en/latest/v3/codecs/sharding-indexed/
  */
 import { copyBytes } from "../runtime/mod.ts";
-import { type ChunkMetadata, stridesOf } from "../codecs/mod.ts";
+import {
+  type ChunkMetadata,
+  stridesOf,
+  transposeOrder,
+} from "../codecs/mod.ts";
 import { describe } from "../errors/mod.ts";
 import { namedCodecs, type NamedConfiguration } from "../metadata/mod.ts";
 import {
@@ -76,12 +80,6 @@ function orderOf(
     .map(({ configuration }) => transposeOrder(configuration?.order, rank));
   if (orders.length === 0) return undefined;
   return orders.reduce((before, after) => after.map((axis) => before[axis]!));
-}
-
-/** The order of a `transpose` as a list; the first documents of Zarr v3 have letters, too. */
-export function transposeOrder(order: unknown, rank: number): number[] {
-  const axes = Array.from({ length: rank }, (_, i) => i);
-  return Array.isArray(order) ? order : order === "F" ? axes.reverse() : axes;
 }
 
 /** Joins transposes to one, which comes first. The codecs between them see elements one after another. */

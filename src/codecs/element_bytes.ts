@@ -45,14 +45,28 @@ export function elementBytes(chunk: Chunk, size: number): Uint8Array {
     : gather(bytes, dimensions, count, size);
 }
 
-/** The strides of elements in C order. */
-export function stridesOf(shape: readonly number[]): number[] {
-  let stride = 1;
-  return shape.toReversed().map((length) => {
-    const step = stride;
-    stride *= length;
-    return step;
-  }).reverse();
+/** The order of dimensions of a `transpose` as a list, the slowest first; the first documents of Zarr v3 have letters, too. */
+export function transposeOrder(order: unknown, rank: number): number[] {
+  const axes = Array.from({ length: rank }, (_, i) => i);
+  return Array.isArray(order) ? order : order === "F" ? axes.reverse() : axes;
+}
+
+/**
+ * The strides of elements whose dimensions lie in an order.
+ *
+ * @param order That of a `transpose`; C order by default.
+ */
+export function stridesOf(
+  shape: readonly number[],
+  order: unknown = "C",
+): number[] {
+  const strides = new Array<number>(shape.length);
+  let step = 1;
+  for (const axis of transposeOrder(order, shape.length).toReversed()) {
+    strides[axis] = step;
+    step *= shape[axis]!;
+  }
+  return strides;
 }
 
 /** Strides without gaps, with the dimensions in the same order. */
@@ -148,8 +162,7 @@ export function storedShape(
   for (const codec of codecs.slice(0, Math.max(place, 0))) {
     const { order } = codec.configuration as { order?: unknown } ?? {};
     if (codec.name !== "transpose") continue;
-    if (order === "F") stored = stored.toReversed();
-    if (Array.isArray(order)) stored = order.map((i) => stored[i]!);
+    stored = transposeOrder(order, stored.length).map((i) => stored[i]!);
   }
   return stored;
 }

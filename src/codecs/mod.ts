@@ -2,6 +2,7 @@
 export { TYPED_ARRAYS } from "./cast_elements.ts";
 export {
   type BytesEntry,
+  type Chunk,
   type ChunkMetadata,
   type ChunkRows,
   chunkRows,
@@ -16,7 +17,7 @@ export {
   decodeChunk,
 } from "./decode_chunk.ts";
 export { decodedLength, MOST_DECODED, storedForm } from "./decoded_length.ts";
-export { stridesOf } from "./element_bytes.ts";
+export { stridesOf, transposeOrder } from "./element_bytes.ts";
 export { encodeStored } from "./encode_stored.ts";
 export { findJpegHeader, readJpegTables } from "./jpeg/segments.ts";
 export { namedCodec, SHORT_NAMES } from "./named_codec.ts";

@@ -1,11 +1,13 @@
 import {
   type BytesEntry,
+  type Chunk,
   type ChunkMetadata,
   type ChunkRows,
   type CodecEntry,
   type CodecRegistry,
   loadCodec,
   noteKey,
+  stridesOf,
   TYPED_ARRAYS,
 } from "../codecs/mod.ts";
 import type { NamedConfiguration } from "../metadata/mod.ts";
@@ -22,18 +24,6 @@ export interface ChunkFormat {
   readonly codecs: readonly NamedConfiguration[];
   /** The codecs by which jobs encode what they have decoded. */
   readonly recoded?: readonly NamedConfiguration[] | undefined;
-}
-
-/** A chunk as codecs pass it. */
-interface Chunk {
-  readonly data: {
-    readonly buffer: ArrayBufferLike;
-    readonly byteOffset: number;
-    readonly byteLength: number;
-    readonly BYTES_PER_ELEMENT: number;
-  };
-  readonly shape: readonly number[];
-  readonly stride: readonly number[];
 }
 
 /** A codec between values of two types: chunks, or bytes. */
@@ -231,7 +221,7 @@ const BytesCodec: BytesEntry & CodecEntry = {
     const elementSize = CLASSES[dataType]!.BYTES_PER_ELEMENT;
     const { endian } = (configuration ?? {}) as { endian?: string };
     const isSwapped = endian === "big" && elementSize > 1;
-    const stride = stridesInOrder(shape, "C");
+    const stride = stridesOf(shape);
     return {
       kind: "array_to_bytes",
       encode({ data: { buffer, byteOffset, byteLength } }: Chunk): Uint8Array {
@@ -265,7 +255,7 @@ function swapBytes(bytes: Uint8Array, elementSize: number): Uint8Array {
 /** The codec `transpose`, which only changes strides. Source: https://zarr-specs.readthedocs.io/en/latest/v3/codecs/transpose/ */
 const TransposeCodec: CodecEntry = {
   fromConfig(configuration, { shape }) {
-    const stored = stridesInOrder(
+    const stored = stridesOf(
       shape,
       (configuration as { order: unknown }).order,
     );
@@ -310,20 +300,3 @@ const BASIC_CODECS: ReadonlyMap<string, CodecEntry> = new Map([
   ["bytes", BytesCodec],
   ["transpose", TransposeCodec],
 ]);
-
-/** The strides of elements whose dimensions lie in an order of the codec `transpose`, the slowest first. */
-export function stridesInOrder(
-  shape: readonly number[],
-  order: unknown,
-): number[] {
-  const axes = shape.map((_, i) => i);
-  const fastestFirst = Array.isArray(order) ? order.toReversed() : axes;
-  if (!Array.isArray(order) && order !== "F") axes.reverse();
-  const strides = new Array<number>(shape.length);
-  let step = 1;
-  for (const axis of fastestFirst as number[]) {
-    strides[axis] = step;
-    step *= shape[axis]!;
-  }
-  return strides;
-}

@@ -1,12 +1,7 @@
 import { type ChunkRows, decodeChunk, noteKey } from "../codecs/mod.ts";
 import { CODEC_BY_NAME, type NamedConfiguration } from "../metadata/mod.ts";
-import {
-  copyBytes,
-  hasNativeZstd,
-  loadOnce,
-  ownBytes,
-} from "../runtime/mod.ts";
-import { ChunkCoder, type ChunkFormat, ownCodecs } from "./chunk_coder.ts";
+import { copyBytes, hasNativeZstd, ownBytes } from "../runtime/mod.ts";
+import type { ChunkCoder, ChunkFormat } from "./chunk_coder.ts";
 import {
   type ChunkBlock,
   type ChunkElements,
@@ -173,127 +168,68 @@ function memoryOf(all: readonly Uint8Array[]): ArrayBuffer[] {
   return Array.from(new Set(memory as ArrayBuffer[]));
 }
 
-/** The most formats whose codecs a worker keeps. */
-const MOST_FORMATS = 64;
-
-/** Does the jobs of requests. {@linkcode inTurn} runs the calls. */
-export class JobRunner {
-  /** What does the jobs of formats, by the formats as JSON. */
-  readonly #formats = new Map<string, ChunkJobs>();
-
-  /** Does the jobs of a request. The results have memory of their own. */
-  async run({ format, jobs }: Request): Promise<JobResult[]> {
-    const name = JSON.stringify(format, exactly);
-    const { recoded } = format;
-    const runner = this.#formats.get(name) ?? new ChunkJobs(
-      format,
-      loadOnce(() => loadCoder(format)),
-      loadOnce(() => loadCoder({ ...format, codecs: recoded ?? [] })),
-    );
-    this.#formats.set(name, runner);
-    if (this.#formats.size > MOST_FORMATS) {
-      const [oldest] = this.#formats.keys();
-      this.#formats.delete(oldest!);
-    }
-    const results: JobResult[] = [];
-    for (const job of jobs) {
-      try {
-        results.push(await runner.run(job));
-      } catch (error) {
-        results.push({ failed: String(error) });
-      }
-    }
-    return results;
-  }
-}
-
-/** Tells apart numbers that are the same in JSON, such as -0 and 0, or infinities. */
-function exactly(_: string, value: unknown): unknown {
-  if (typeof value === "bigint") return `${value}n`;
-  if (typeof value !== "number") return value;
-  if (Object.is(value, -0)) return "-0";
-  return Number.isFinite(value) ? value : String(value);
-}
-
-async function loadCoder(format: ChunkFormat): Promise<ChunkCoder> {
-  const codecs = await ownCodecs(format);
-  if (codecs !== undefined) return ChunkCoder.create(format, codecs);
-  throw new TypeError("This package does not have all of the codecs");
-}
-
 /** Thrown if codecs refuse elements, or a chunk that is to be changed. */
 export class CodecError extends Error {}
 
-/** Does the jobs of a format, in any thread. {@linkcode inTurn} runs the calls. */
-export class ChunkJobs {
-  readonly #format: ChunkFormat;
-  readonly #coder: () => Promise<ChunkCoder>;
-  readonly #recoder: () => Promise<ChunkCoder>;
+/** What decodes and encodes the chunks of a format. */
+export interface Coders {
+  readonly coder: ChunkCoder;
+  /** What encodes chunks again. */
+  readonly recoder?: ChunkCoder | undefined;
+}
 
-  /**
-   * @param coder Loads the codecs of the format.
-   * @param recoder Loads those by which chunks are encoded again.
-   */
-  constructor(
-    format: ChunkFormat,
-    coder: () => Promise<ChunkCoder>,
-    recoder = coder,
-  ) {
-    this.#format = format;
-    this.#coder = coder;
-    this.#recoder = recoder;
-  }
-
-  /**
-   * Does a job. The result has memory of its own.
-   *
-   * @throws {CodecError} If elements cannot be encoded.
-   * @throws {Error} If a chunk cannot be decoded.
-   */
-  async run(job: Job): Promise<JobResult> {
-    const { shape, elementSize } = this.#format;
-    switch (job.kind) {
-      case "check":
-        return await this.#check(job);
-      case "decode": {
-        const chunk = await (await this.#coder()).decode(job.bytes, job.rows);
-        if (job.block === undefined) {
-          // Codecs use the memory of the elements again.
-          return { ...chunk, bytes: copyBytes(chunk.bytes) };
-        }
-        copyFromChunk(job.block, chunk, elementSize);
-        return true;
+/**
+ * Does a job, in any thread. The result has memory of its own. {@linkcode inTurn} runs the calls.
+ *
+ * @param load Loads the codecs of the format.
+ * @throws {CodecError} If elements cannot be encoded.
+ * @throws {Error} If a chunk cannot be decoded.
+ */
+export async function runJob(
+  job: Job,
+  format: ChunkFormat,
+  load: () => Promise<Coders>,
+): Promise<JobResult> {
+  if (job.kind === "check") return await check(job, format);
+  const { shape, elementSize } = format;
+  const { coder, recoder } = await load();
+  switch (job.kind) {
+    case "decode": {
+      const chunk = await coder.decode(job.bytes, job.rows);
+      if (job.block === undefined) {
+        // Codecs use the memory of the elements again.
+        return { ...chunk, bytes: copyBytes(chunk.bytes) };
       }
-      case "encode": {
-        const { elements } = job;
-        const coder = await this.#coder();
-        return elements instanceof Uint8Array
-          ? await encode(elements, job, coder)
-          : await encodeMade(
-            gatherChunk(elements, this.#format, job),
-            job,
-            coder,
-          );
-      }
-      case "recode": {
-        const chunk = await (await this.#coder()).decode(job.bytes, job.rows);
-        const bytes = filledChunk(this.#format, job);
-        const to = { bytes, offset: 0, strides: job.strides };
-        const counts = job.counts ?? shape;
-        copyElements(to, { ...chunk, offset: 0 }, counts, elementSize);
-        return await encodeMade(bytes, job, await this.#recoder());
-      }
+      copyFromChunk(job.block, chunk, elementSize);
+      return true;
+    }
+    case "encode": {
+      const { elements } = job;
+      return elements instanceof Uint8Array
+        ? await encode(elements, job, coder)
+        : await encodeMade(gatherChunk(elements, format, job), job, coder);
+    }
+    case "recode": {
+      const chunk = await coder.decode(job.bytes, job.rows);
+      const bytes = filledChunk(format, job);
+      const to = { bytes, offset: 0, strides: job.strides };
+      const counts = job.counts ?? shape;
+      copyElements(to, { ...chunk, offset: 0 }, counts, elementSize);
+      return await encodeMade(bytes, job, recoder!);
     }
   }
+}
 
-  /** Decodes a chunk as `verify` does in the calling thread without codecs of the caller. */
-  async #check({ bytes, rows }: CheckJob): Promise<true> {
-    noteKey(bytes, "", rows);
-    const encoding = { ...this.#format, size: undefined, reusesMemory: true };
-    const unknown = await decodeChunk(bytes, encoding, "The chunk", "");
-    if (unknown === undefined) return true;
-    throw new TypeError(`Unknown ${unknown}`);
-  }
+/** Decodes a chunk as `verify` does in the calling thread without codecs of the caller. */
+async function check(
+  { bytes, rows }: CheckJob,
+  format: ChunkFormat,
+): Promise<true> {
+  noteKey(bytes, "", rows);
+  const encoding = { ...format, size: undefined, reusesMemory: true };
+  const unknown = await decodeChunk(bytes, encoding, "The chunk", "");
+  if (unknown === undefined) return true;
+  throw new TypeError(`Unknown ${unknown}`);
 }
 
 /** Copies the elements of a block into memory for a chunk, whose other elements are filled. */

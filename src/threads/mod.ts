@@ -9,10 +9,8 @@ export {
   codecsIn,
   inTurn,
   ownCodecs,
-  stridesInOrder,
 } from "./chunk_coder.ts";
 export {
-  ChunkJobs,
   CodecError,
   type DecodeJob,
   type EncodeJob,
@@ -24,6 +22,7 @@ export {
   type PoolAccess,
   poolAccess,
   type RecodeJob,
+  runJob,
   type Threads,
 } from "./chunk_jobs.ts";
 export {

@@ -1,12 +1,19 @@
-import { freeMemory } from "../runtime/mod.ts";
-import { inTurn } from "./chunk_coder.ts";
+import { freeMemory, loadOnce } from "../runtime/mod.ts";
+import {
+  ChunkCoder,
+  type ChunkFormat,
+  inTurn,
+  ownCodecs,
+} from "./chunk_coder.ts";
 import {
   type Answer,
-  JobRunner,
+  type Coders,
+  type JobResult,
   memoryOfJobs,
   memoryOfResults,
   MESSAGES,
   type Request,
+  runJob,
 } from "./chunk_jobs.ts";
 
 /**
@@ -30,12 +37,12 @@ type Post = (answer: Answer, memory: ArrayBuffer[]) => void;
 
 /** Says that it has started, and returns a function that answers requests. */
 export function answering(post: Post): (request: Request) => void {
-  const runner = new JobRunner();
+  const run = jobRunner();
   post({ started: MESSAGES }, []);
   return (request) => {
     // One request after another, since codecs decode into the same memory again.
     inTurn(async () => {
-      const results = await runner.run(request);
+      const results = await run(request);
       const memory = memoryOfResults(results);
       for (const used of memoryOfJobs(request.jobs)) {
         if (!memory.includes(used)) freeMemory(used);
@@ -43,6 +50,53 @@ export function answering(post: Post): (request: Request) => void {
       post({ call: request.call, results }, memory);
     });
   };
+}
+
+/** The most formats whose codecs a worker keeps. */
+const MOST_FORMATS = 64;
+
+/** Returns a function that does the jobs of requests. {@linkcode inTurn} runs the calls. */
+export function jobRunner(): (
+  request: Omit<Request, "call">,
+) => Promise<JobResult[]> {
+  /** Functions that load the codecs of formats, by the formats as JSON. */
+  const formats = new Map<string, () => Promise<Coders>>();
+  return async ({ format, jobs }) => {
+    const name = JSON.stringify(format, exactly);
+    const load = formats.get(name) ?? loadOnce(() => loadCoders(format));
+    formats.set(name, load);
+    if (formats.size > MOST_FORMATS) {
+      const [oldest] = formats.keys();
+      formats.delete(oldest!);
+    }
+    const results: JobResult[] = [];
+    for (const job of jobs) {
+      try {
+        results.push(await runJob(job, format, load));
+      } catch (error) {
+        results.push({ failed: String(error) });
+      }
+    }
+    return results;
+  };
+}
+
+/** Tells apart numbers that are the same in JSON, such as -0 and 0, or infinities. */
+function exactly(_: string, value: unknown): unknown {
+  if (typeof value === "bigint") return `${value}n`;
+  if (typeof value !== "number") return value;
+  if (Object.is(value, -0)) return "-0";
+  return Number.isFinite(value) ? value : String(value);
+}
+
+async function loadCoders(format: ChunkFormat): Promise<Coders> {
+  const load = async (codecs: ChunkFormat["codecs"]) => {
+    const own = await ownCodecs({ ...format, codecs });
+    if (own !== undefined) return ChunkCoder.create({ ...format, codecs }, own);
+    throw new TypeError("This package does not have all of the codecs");
+  };
+  const { codecs, recoded } = format;
+  return { coder: await load(codecs), recoder: recoded && await load(recoded) };
 }
 
 /** The part of the global scope of a worker, and of the `parentPort` of Node, that is used. */

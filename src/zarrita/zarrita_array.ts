@@ -1,6 +1,6 @@
 import { parseArray, type ParsedArray } from "../arrays/mod.ts";
 import { ElementCodecs, elementForm } from "../blocks/mod.ts";
-import { TYPED_ARRAYS } from "../codecs/mod.ts";
+import { stridesOf, TYPED_ARRAYS } from "../codecs/mod.ts";
 import { describe } from "../errors/mod.ts";
 import {
   isArrayDocument,
@@ -8,11 +8,7 @@ import {
   type NamedConfiguration,
 } from "../metadata/mod.ts";
 import { describeStore, type Store, type StoreKey } from "../stores/mod.ts";
-import {
-  type ChunkFormat,
-  stridesInOrder,
-  type ThreadPool,
-} from "../threads/mod.ts";
+import type { ChunkFormat, ThreadPool } from "../threads/mod.ts";
 import {
   type PlainArray,
   splitPlainKey,
@@ -170,7 +166,7 @@ async function describeElements(
     array: parsed,
     format: { dataType, elementSize: fill.length, shape, codecs },
     stridesOf: (shape, axes) =>
-      stridesInOrder(shape, Array.isArray(order) ? among(order, axes) : order),
+      stridesOf(shape, Array.isArray(order) ? among(order, axes) : order),
   };
 }
 

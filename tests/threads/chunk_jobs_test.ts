@@ -3,15 +3,12 @@ import fc from "fast-check";
 import {
   type Job,
   type JobResult,
-  JobRunner,
   memoryOfJobs,
   memoryOfResults,
 } from "../../src/threads/chunk_jobs.ts";
-import {
-  type ChunkElements,
-  type ChunkFormat,
-  stridesInOrder,
-} from "../../src/threads/mod.ts";
+import { jobRunner } from "../../src/threads/run_chunk_worker.ts";
+import { stridesOf } from "../../src/codecs/mod.ts";
+import type { ChunkElements, ChunkFormat } from "../../src/threads/mod.ts";
 import { runs } from "../support/runs.ts";
 
 const CODECS: Record<string, ChunkFormat["codecs"]> = {
@@ -44,14 +41,12 @@ const CODECS: Record<string, ChunkFormat["codecs"]> = {
 const SHAPE = [3, 5];
 const FORMAT = { dataType: "uint32", elementSize: 4, shape: SHAPE };
 
-let requests = 0;
-
-async function runJobs(
+function runJobs(
   jobs: readonly Job[],
   format: ChunkFormat,
-  runner = new JobRunner(),
+  run = jobRunner(),
 ): Promise<JobResult[]> {
-  return await runner.run({ call: requests++, format, jobs });
+  return run({ format, jobs });
 }
 
 /** The stored bytes of a chunk of raw elements: rows one after another, or columns. */
@@ -102,7 +97,7 @@ Deno.test("jobs encode, decode and recode chunks, whole ones and those at the en
       fc.constantFrom(...Object.keys(CODECS)),
       fc.boolean(),
       async (rows, counts, name, recodedName, isShared) => {
-        const runner = new JobRunner();
+        const runner = jobRunner();
         const format = {
           ...FORMAT,
           codecs: CODECS[name]!,
@@ -125,7 +120,7 @@ Deno.test("jobs encode, decode and recode chunks, whole ones and those at the en
         const job = {
           kind: "encode",
           elements: block,
-          strides: stridesInOrder(SHAPE, isTransposed ? [1, 0] : "C"),
+          strides: stridesOf(SHAPE, isTransposed ? [1, 0] : "C"),
           fill: bytesOf(7),
         } as const;
         const leaveOut = bytesOf(7);
@@ -179,7 +174,7 @@ Deno.test("jobs encode, decode and recode chunks, whole ones and those at the en
             kind: "recode",
             bytes: new Uint8Array(encoded),
             counts,
-            strides: stridesInOrder(
+            strides: stridesOf(
               SHAPE,
               recodedName === "transposed" ? [1, 0] : "C",
             ),
@@ -205,7 +200,7 @@ Deno.test("jobs encode, decode and recode chunks, whole ones and those at the en
 });
 
 Deno.test("results of jobs stay as they are when the next chunk is decoded or encoded", async () => {
-  const runner = new JobRunner();
+  const runner = jobRunner();
   for (const name of ["bytes", "zstd", "gzip", "blosc"]) {
     const format = { ...FORMAT, codecs: CODECS[name]! };
     const jobs = [1, 2].map((n) => ({
@@ -265,7 +260,7 @@ Deno.test("a job fails, and the others of its request do not, where a chunk is d
 });
 
 Deno.test("a worker keeps the codecs of few formats", async () => {
-  const runner = new JobRunner();
+  const runner = jobRunner();
   for (let number = 0; number < 200; number++) {
     const codecs = CODECS[number % 2 === 0 ? "bytes" : "big"]!;
     const shape = [3, 5 + number % 100];
@@ -296,8 +291,8 @@ Deno.test("jobs and results give their memory away once, and no memory that thre
   assertEquals(memoryOfResults(results), [memory.buffer]);
 });
 
-Deno.test("JobRunner fills the rest of a chunk, whatever the chunk before it held", async () => {
-  const strides = stridesInOrder(SHAPE, "C");
+Deno.test("jobs fill the rest of a chunk, whatever the chunk before it held", async () => {
+  const strides = stridesOf(SHAPE);
   const encode = (value: number, counts: number[]): Job => ({
     kind: "encode",
     strides,
@@ -311,7 +306,7 @@ Deno.test("JobRunner fills the rest of a chunk, whatever the chunk before it hel
     },
   });
   const format = { ...FORMAT, codecs: CODECS.zstd! };
-  const runner = new JobRunner();
+  const runner = jobRunner();
   const jobs = [encode(7, SHAPE), encode(9, [1, 5])];
   const [, second] = await runJobs(jobs, format, runner);
   const [decoded] = await runJobs([

@@ -11,6 +11,7 @@ import {
   type Section,
   sectionsIn,
 } from "../../blocks/mod.ts";
+import { stridesOf } from "../../codecs/mod.ts";
 import { rootIn } from "../../hierarchy/mod.ts";
 import {
   freeMemory,
@@ -24,7 +25,7 @@ import {
   type ShardLayout,
 } from "../../shards/mod.ts";
 import { backendOf } from "../../stores/mod.ts";
-import { stridesInOrder, type Threads } from "../../threads/mod.ts";
+import type { Threads } from "../../threads/mod.ts";
 import {
   type Copied,
   type CopySettings,
@@ -242,7 +243,7 @@ class RecodeRun {
     const to = {
       bytes: this.#allocate(lengths.reduce((n, m) => n * m, elementSize)),
       offset: 0,
-      strides: stridesInOrder(lengths, "C"),
+      strides: stridesOf(lengths),
     };
     let hasElements = false;
     const array = { chunks: this.#source, codecs: decoder, fill };
@@ -338,7 +339,7 @@ class RecodeRun {
       const coordinates = chunkOf(sections);
       const own = sections.map((section) => ({ ...section, first: 0 }));
       const counts = own.map(({ count }) => count);
-      const strides = stridesInOrder(counts, "C");
+      const strides = stridesOf(counts);
       const nowhere = { bytes: new Uint8Array(), offset: 0, strides };
       return {
         ...{ bytes, rows, ...source.nameOf(coordinates) },
