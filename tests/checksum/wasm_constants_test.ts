@@ -187,20 +187,6 @@ Deno.test("powerOfBytes is x^8 to the number of bytes, from -(2^53 - 1) to 2^53 
   );
 });
 
-Deno.test("joinCrc32c is the checksum of both one after the other", () => {
-  fc.assert(fc.property(bytes, bytes, (first, second) => {
-    const both = new Uint8Array(first.length + second.length);
-    both.set(first);
-    both.set(second, first.length);
-    const joined = joinCrc32c(
-      crc32cBitByBit(first),
-      crc32cBitByBit(second),
-      second.length,
-    );
-    assertStrictEquals(joined, crc32cBitByBit(both));
-  }));
-});
-
 Deno.test("joinCrc32c shifts the first by any length of the second, back as well", () => {
   fc.assert(
     fc.property(register, register, byteCount, (first, second, length) => {

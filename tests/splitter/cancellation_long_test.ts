@@ -64,25 +64,6 @@ Deno.test("concatStream with an aborted signal fails with its reason, and opens 
   }
 });
 
-Deno.test("splitStream that is aborted when all bytes are written closes nothing", async () => {
-  for (const to of SINK_KINDS) {
-    for (const engine of ENGINES) {
-      const controller = new AbortController();
-      const { source } = probedSource("stream", inPieces(noise(9), [2]));
-      const sinks = new Sinks(to);
-      const found = await assertRejects(() =>
-        splitStream(source, partsOf(SIZES), sinks.open, {
-          engine,
-          signal: controller.signal,
-          onProgress: (size) => size === 9 && controller.abort(REASON),
-        })
-      );
-      assertStrictEquals(found, REASON);
-      sinks.assertAborted(REASON);
-    }
-  }
-});
-
 Deno.test("splitStream aborts a sink that opens after the abort", async () => {
   for (const kind of SINK_KINDS) {
     for (const late of [".0", ".1"]) {

@@ -7,13 +7,12 @@ import {
   type OpenEngine,
   openNative,
   openWasm,
-  WINDOW_LENGTH,
 } from "../../src/splitter/engines.ts";
 import { chunkSizes, settingsOf } from "../../src/splitter/stream_options.ts";
 import { type Cut, Splitter, Windows } from "../../src/splitter/splitter.ts";
 import { crc32cOfPeer } from "../checksum/crc32c_oracle.ts";
 import { noise } from "../checksum/noise.ts";
-import { runs, stride } from "../support/runs.ts";
+import { runs } from "../support/runs.ts";
 import {
   assertSameBytes,
   cutSlowly,
@@ -89,30 +88,6 @@ for (const [name, open] of Object.entries(ENGINES)) {
       fc.property(cases, (item) => assertSplit(open, item)),
       { numRuns: runs(400) },
     );
-    assertEquals(instancesInUse(), 0);
-  });
-
-  Deno.test(`a splitter with the engine ${name} holds back long tails`, () => {
-    const MB = 1_000_000;
-    const tails = [
-      [60_000, 0.8 * MB, MB, 1, 30_001],
-      [65_537, 20 * MB, 2 * MB],
-      [5 * WINDOW_LENGTH, 0.8 * MB, MB, 1, 30_001],
-      [10 * MB, 20 * MB, 11 * MB],
-    ] as const;
-    for (let i = 0; i < tails.length; i += stride(2)) {
-      const [tail, rest, ...pieces] = tails[i]!;
-      for (const usesWindows of [false, true]) {
-        assertSplit(open, {
-          sizes: [3, undefined, tail],
-          rest,
-          isKnown: false,
-          crc32c: "compute",
-          pieces,
-          usesWindows,
-        });
-      }
-    }
     assertEquals(instancesInUse(), 0);
   });
 }

@@ -1,25 +1,18 @@
 /** Splitting and joining by every engine, from every source to every sink, beside the slow oracle. */
-import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { concatStream, splitStream } from "../../mod.ts";
-import { ENGINES } from "../checksum/checksum_ways.ts";
 import { noise } from "../checksum/noise.ts";
 import { runs, stride } from "../support/runs.ts";
-import { checkJoin, checkSplit, CHECKSUMS, read } from "./checks.ts";
+import { checkJoin, checkSplit, CHECKSUMS } from "./checks.ts";
 import {
   arbitraryLengths,
   arbitrarySizes,
-  assertSameBytes,
   cutSlowly,
   errorOf,
-  inPieces,
-  partsOf,
-  placeOf,
   type Sizes,
   sum,
   withChecksum,
 } from "./oracle.ts";
-import { collector, SINKS, SOURCES } from "./ways.ts";
+import { SINKS, SOURCES } from "./ways.ts";
 
 const crc32c = fc.constantFrom(...CHECKSUMS);
 
@@ -54,45 +47,28 @@ for (const from of SOURCES) {
       { numRuns: runs(80) },
     );
   });
-
-  Deno.test(`concatStream from a ${from} gives the chunk, the report or the error of the oracle`, async () => {
-    const part = fc.record({
-      length: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 12 })),
-      isSized: fc.boolean(),
-    });
-    await fc.assert(
-      fc.asyncProperty(
-        fc.record({
-          parts: fc.array(part, { minLength: 1, maxLength: 5 }),
-          lengths: arbitraryLengths,
-          isKnown: fc.boolean(),
-          isStored: fc.boolean(),
-          crc32c,
-        }),
-        (given) => checkJoin({ ...given, from: [from] }),
-      ),
-      { numRuns: runs(50) },
-    );
-  });
 }
 
-Deno.test("concatStream joins parts from different kinds of sources", async () => {
+Deno.test("concatStream gives the chunk, the report or the error of the oracle, from any sources", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.record({
         parts: fc.array(
-          fc.record({ length: fc.nat(12), isSized: fc.boolean() }),
-          { minLength: 2, maxLength: 6 },
+          fc.record({
+            length: fc.oneof(fc.constant(0), fc.nat(12)),
+            isSized: fc.boolean(),
+          }),
+          { minLength: 1, maxLength: 6 },
         ),
         lengths: arbitraryLengths,
-        from: fc.array(fc.constantFrom(...SOURCES), { minLength: 2 }),
+        from: fc.array(fc.constantFrom(...SOURCES), { minLength: 1 }),
         isKnown: fc.boolean(),
         isStored: fc.boolean(),
         crc32c,
       }),
       checkJoin,
     ),
-    { numRuns: runs(100) },
+    { numRuns: runs(300) },
   );
 });
 
@@ -139,42 +115,6 @@ for (let i = 0; i < COUNTS.length; i += stride(3)) {
     }
   });
 }
-
-Deno.test("splitStream of concatStream gives the same parts, and concatStream of splitStream the same chunk", async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      arbitrarySizes,
-      fc.nat(30),
-      arbitraryLengths,
-      fc.constantFrom(...ENGINES),
-      async (sizes, rest, lengths, engine) => {
-        const isOpen = sizes.includes(undefined);
-        const chunk = noise(sum(sizes) + (isOpen ? rest : 0));
-        const parts = partsOf(sizes);
-        const options = { engine, crc32c: "compute" } as const;
-
-        const first = collector("stream", "");
-        const source = ReadableStream.from(inPieces(chunk, lengths));
-        const report = await splitStream(source, parts, first.open, options);
-        const pieces = await first.parts();
-        const join = () =>
-          concatStream(
-            parts,
-            (part) =>
-              ReadableStream.from(inPieces(pieces[placeOf(part)]!, lengths)),
-            options,
-          );
-        assertSameBytes(await read(join()), chunk);
-
-        const second = collector("writer", "");
-        const again = await splitStream(join(), parts, second.open, options);
-        assertEquals(again, report);
-        assertEquals(await second.parts(), pieces);
-      },
-    ),
-    { numRuns: runs(150) },
-  );
-});
 
 Deno.test("splitStream and concatStream run twenty at once without mixing bytes or checksums", async () => {
   await Promise.all(Array.from({ length: 20 }, async (_, i) => {
