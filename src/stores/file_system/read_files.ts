@@ -179,26 +179,29 @@ async function openAll(
  * Opens files. The last file in storing order is absent while a writer changes the others. So
  * if its key leads to the same file before and after the others are opened, all files belong
  * to one write. The file stays open until then, so that no other file gets its inode number.
+ *
+ * @param earlier Files that are open already. Their keys must still lead to them.
  */
-function tryOpen(root: Folders, keys: readonly StoreKey[]): Opened {
-  const files: (OpenFile | undefined)[] = new Array(keys.length);
+function tryOpen(
+  root: Folders,
+  keys: readonly StoreKey[],
+  earlier: readonly (OpenFile | null | undefined)[] = [],
+): Opened {
+  const files = keys.map((_, i) => earlier[i] ?? undefined);
   try {
     // The last file is opened first.
-    for (let i = keys.length; i-- > 0;) files[i] = root.open(keys[i]!);
+    for (let i = keys.length; i-- > 0;) files[i] ??= root.open(keys[i]!);
     const present = files.filter((file) => file !== undefined).length;
-    if (present === 0 || keys.length === 1) {
-      return { files, isOneWrite: true, isIncomplete: false };
-    }
     if (present < keys.length) {
-      return { files, isOneWrite: false, isIncomplete: true };
+      return { files, isOneWrite: present === 0, isIncomplete: present > 0 };
     }
-    const isOneWrite = isSameState(
-      files.at(-1)!.stat(),
-      root.state(keys.at(-1)!),
+    const last = keys.length - 1;
+    const isOneWrite = keys.every((key, i) =>
+      i < last && !earlier[i] || isSameState(files[i]!.stat(), root.state(key))
     );
     return { files, isOneWrite, isIncomplete: false };
   } catch (error) {
-    closeAll(files);
+    closeAll(files.filter((_, i) => !earlier[i]));
     throw error;
   }
 }
@@ -333,22 +336,17 @@ class FileSnapshot implements Snapshot {
   }
 
   #openAll(): void {
-    const { files, isOneWrite } = tryOpen(this.#context.root, this.#keys);
-    try {
-      if (!isOneWrite) throw new SeveralWritesError();
-      const isChanged = this.#files.some((file, i) =>
-        file && !isSameFile(file, files[i])
-      );
-      if (isChanged) throw new SeveralWritesError();
-    } catch (error) {
-      closeAll(files);
-      throw error;
+    const earlier = this.#files;
+    const { files, isOneWrite } = tryOpen(
+      this.#context.root,
+      this.#keys,
+      earlier,
+    );
+    if (!isOneWrite) {
+      closeAll(files.filter((_, i) => !earlier[i]));
+      throw new SeveralWritesError();
     }
-    this.#files = files.map((file, i) => {
-      const earlier = this.#files[i];
-      if (earlier) file?.close(); // The earlier one may be read at this moment.
-      return earlier ?? file ?? null;
-    });
+    this.#files = files.map((file) => file ?? null);
   }
 }
 

@@ -132,9 +132,14 @@ export const MUTATIONS: readonly Mutation[] = [
   ]),
   mutation("a reader does not check", VERSION, [
     "read_files",
-    "    const isOneWrite = isSameState(",
-    "    const isOneWrite = true || isSameState(",
+    "    const isOneWrite = keys.every(",
+    "    const isOneWrite = true || keys.every(",
   ]),
+  mutation(
+    "a reader does not check the file that it has opened before the others",
+    READ,
+    ["read_files", "i < last && !earlier[i] ||", "i < last ||"],
+  ),
   mutation("a reader opens the last file last", READ, [
     "read_files",
     "for (let i = keys.length; i-- > 0;)",
@@ -145,10 +150,10 @@ export const MUTATIONS: readonly Mutation[] = [
     VERSION,
     [
       "read_files",
-      "    for (let i = keys.length; i-- > 0;) files[i] = root.open(keys[i]!);",
+      "    for (let i = keys.length; i-- > 0;) files[i] ??= root.open(keys[i]!);",
       `    let early = false;
     for (let i = keys.length; i-- > 0;) {
-      files[i] = root.open(keys[i]!);
+      files[i] ??= root.open(keys[i]!);
       if (i === keys.length - 1) {
         early = isSameState(files[i]?.stat(), root.state(keys[i]));
       }
@@ -156,8 +161,8 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
     [
       "read_files",
-      "    const isOneWrite = isSameState(",
-      "    const isOneWrite = early || isSameState(",
+      "    const isOneWrite = keys.every(",
+      "    const isOneWrite = early || keys.every(",
     ],
   ),
   mutation(
@@ -165,20 +170,19 @@ export const MUTATIONS: readonly Mutation[] = [
     "write a, write b, read; tries 0; parts 3",
     [
       "read_files",
-      "    for (let i = keys.length; i-- > 0;) files[i] = root.open(keys[i]!);",
-      `    const last = keys.length - 1;
-    let first;
+      "    for (let i = keys.length; i-- > 0;) files[i] ??= root.open(keys[i]!);",
+      `    let first;
     for (let i = keys.length; i-- > 0;) {
-      files[i] = root.open(keys[i]);
-      if (i < last || files[i] === undefined) continue;
+      files[i] ??= root.open(keys[i]);
+      if (i < keys.length - 1 || files[i] === undefined) continue;
       first = files[i].stat();
       files[i].close();
     }`,
     ],
     [
       "read_files",
-      "      files.at(-1)!.stat(),\n      root.state(keys.at(-1)!),\n    );",
-      "      first,\n      root.state(keys.at(-1)!),\n    );\n    files[last] = root.open(keys[last]);",
+      "isSameState(files[i]!.stat(), root.state(key))\n    );",
+      "isSameState(i === last ? first : files[i].stat(), root.state(key))\n    );\n    files[last] = root.open(keys[last]);",
     ],
   ),
   mutation(
