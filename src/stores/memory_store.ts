@@ -5,7 +5,7 @@ import type { Snapshot, ValuesOptions } from "./backend.ts";
 import { toBytes, toStream } from "./byte_streams.ts";
 import { inspectAsString } from "./describe_store.ts";
 import { LockedStore } from "./locked_store.ts";
-import type { Recovery } from "./recover.ts";
+import type { Recovery } from "./operations.ts";
 import {
   type ByteRange,
   resolveByteRange,

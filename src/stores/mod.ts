@@ -1,6 +1,6 @@
 /**
  * Stores of bytes by key: the interface (`store.ts`), one folder or file a store, what makes a
- * backend of any store (`foreign_store.ts`), and operations on single values (`values.ts`).
+ * backend of any store (`foreign_store.ts`), and operations on any store (`operations.ts`).
  */
 export type {
   Backend,
@@ -49,11 +49,16 @@ export { HttpStore } from "./http/http_store.ts";
 export { MemoryPendingValues } from "./locked_store.ts";
 export { MemoryStore } from "./memory_store.ts";
 export {
-  mayBePart,
+  assertLinks,
+  assertWritable,
+  isSameValue,
   recover,
   type RecoverOptions,
   type Recovery,
-} from "./recover.ts";
+  remove,
+  write,
+  writeNew,
+} from "./operations.ts";
 export type { S3Credentials, S3StoreOptions } from "./s3/bucket.ts";
 export { S3Store } from "./s3/s3_store.ts";
 export {
@@ -78,12 +83,5 @@ export {
   isTemporary,
   keyProblem,
   LONGEST_SUFFIX,
+  mayBePart,
 } from "./store_key.ts";
-export {
-  assertLinks,
-  assertWritable,
-  isSameValue,
-  remove,
-  write,
-  writeNew,
-} from "./values.ts";

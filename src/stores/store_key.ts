@@ -46,6 +46,11 @@ export function chunkKeyProblem(key: string): string | undefined {
     (isMetadataKey(key) ? "is that of a metadata document" : undefined);
 }
 
+/** Whether a key may be that of a part of a chunk: a part key is the chunk key and a suffix. */
+export function mayBePart(chunk: string, key: string): boolean {
+  return key.startsWith(chunk) && !isMetadataKey(key);
+}
+
 /** The greatest length of a suffix of keys in characters, since object stores have keys of up to 1024 bytes. */
 export const LONGEST_SUFFIX = 1024;
 

@@ -13,7 +13,7 @@ import {
   recover,
   type StoreKey,
 } from "../../mod.ts";
-import { encodeRecord } from "../../src/stores/file_system/change_record.ts";
+import { encodeRecord } from "../../src/stores/file_system/journal.ts";
 import { journalName } from "../../src/stores/store_key.ts";
 import type { AdoptTiffsOptions } from "../../tiff.ts";
 import { tiffOf } from "../adopt/tiled_files.ts";

@@ -15,8 +15,12 @@ import {
   splitPath,
   temporaryPath,
 } from "../store_key.ts";
-import { type Change, replacement } from "./change_record.ts";
-import { Journal, type JournalPlace } from "./journal.ts";
+import {
+  type Change,
+  Journal,
+  type JournalPlace,
+  replacement,
+} from "./journal.ts";
 import { appendAll, LockedValue } from "./locked_value.ts";
 import { type FileContext, isBeingWritten, readFiles } from "./read_files.ts";
 import { isAbsence, isDiskFull, type OpenFile, type System } from "./system.ts";

@@ -14,7 +14,7 @@ import type {
 } from "../backend.ts";
 import { BaseWritableStore } from "../base_store.ts";
 import { inspectAsString } from "../describe_store.ts";
-import type { RecoverOptions, Recovery } from "../recover.ts";
+import type { RecoverOptions, Recovery } from "../operations.ts";
 import type {
   ByteRange,
   StoreKey,

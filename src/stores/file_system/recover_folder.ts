@@ -1,19 +1,21 @@
-import { mayBePart, type RecoverOptions, type Recovery } from "../recover.ts";
+import type { RecoverOptions, Recovery } from "../operations.ts";
 import type { StoreKey } from "../store.ts";
 import {
   assertStoreKey,
   isJournal,
   isTemporary,
+  mayBePart,
   splitPath,
 } from "../store_key.ts";
 import type { StoreRoot } from "./file_changes.ts";
-import { isDeletion, temporariesOf } from "./change_record.ts";
 import {
   chunkOf,
+  isDeletion,
   Journal,
   type JournalPlace,
   readRecord,
   RecordPaths,
+  temporariesOf,
 } from "./journal.ts";
 import type { FileContext } from "./read_files.ts";
 import { isSameState, type OpenFile, type System } from "./system.ts";

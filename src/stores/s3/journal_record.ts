@@ -118,53 +118,46 @@ export function parseRecord(
   }
 }
 
-type Check = (value: unknown) => boolean;
-
-const isText: Check = (value) => typeof value === "string";
-
-const either = (...checks: readonly Check[]): Check => (value) =>
-  checks.some((check) => check(value));
-
-const listOf = (isItem: Check): Check => (value) =>
-  Array.isArray(value) && value.every(isItem);
-
-const objectOf = (members: Readonly<Record<string, Check>>): Check => (value) =>
-  Object(value) === value &&
-  Object.entries(members).every(([name, check]) =>
-    check((value as Record<string, unknown>)[name])
-  );
-
-const UPLOAD = {
-  key: isText,
-  id: isText,
-  pieces: listOf(objectOf({ number: Number.isInteger, etag: isText })),
-};
-
-const isSource = either(
-  objectOf({ base64: isText }),
-  objectOf({ from: isText }),
-);
-
-const isRemoved = objectOf({
-  key: isText,
-  tag: isText,
-  etag: (value) => value === undefined || isText(value),
-});
-
 /** Whether a document is a record of one of the three kinds. */
-const isRecord = either(...[
-  { isIdle: (value: unknown) => value === true },
-  { removed: listOf(isRemoved) },
-  {
-    base: (value: unknown) => value === null || isText(value),
-    first: objectOf(UPLOAD),
-    others: listOf(objectOf({ ...UPLOAD, source: isSource })),
-  },
-].map((members) =>
-  objectOf({
-    journal: (value) => value === 2 || value === VERSION,
-    generation: isText,
-    key: isText,
-    ...members,
-  })
-));
+function isRecord(document: unknown): document is JournalRecord {
+  const { journal, generation, key, isIdle, removed, base, first, others } =
+    membersOf(document);
+  return (journal === 2 || journal === VERSION) && areTexts(generation, key) &&
+    (isIdle === true || isListOf(removed, isRemovedObject) ||
+      (base === null || areTexts(base)) && isUpload(first) &&
+        isListOf(others, isKeptUpload));
+}
+
+function isRemovedObject(value: unknown): boolean {
+  const { key, tag, etag = "" } = membersOf(value);
+  return areTexts(key, tag, etag);
+}
+
+function isUpload(value: unknown): boolean {
+  const { key, id, pieces } = membersOf(value);
+  return areTexts(key, id) && isListOf(pieces, (piece) => {
+    const { number, etag } = membersOf(piece);
+    return Number.isInteger(number) && areTexts(etag);
+  });
+}
+
+function isKeptUpload(value: unknown): boolean {
+  const { base64, from } = membersOf(membersOf(value).source);
+  return isUpload(value) && areTexts(base64 ?? from);
+}
+
+/** The members of an object; none of any other value. */
+function membersOf(value: unknown): Readonly<Record<string, unknown>> {
+  return Object(value);
+}
+
+function areTexts(...values: readonly unknown[]): boolean {
+  return values.every((value) => typeof value === "string");
+}
+
+function isListOf(
+  value: unknown,
+  isItem: (item: unknown) => boolean,
+): boolean {
+  return Array.isArray(value) && value.every(isItem);
+}

@@ -2,12 +2,13 @@ import { PendingWriteError } from "../../errors/mod.ts";
 import { decodeBase64 } from "../../runtime/mod.ts";
 import type { HttpClient } from "../http/http_client.ts";
 import { StatusError } from "../http/http_failures.ts";
-import { mayBePart, type RecoverOptions, type Recovery } from "../recover.ts";
+import type { RecoverOptions, Recovery } from "../operations.ts";
 import type { StoreKey, StoreOptions } from "../store.ts";
 import {
   isJournal,
   isTemporary,
   journalName,
+  mayBePart,
   splitPath,
 } from "../store_key.ts";
 import type { Bucket } from "./bucket.ts";

@@ -11,7 +11,7 @@ import { inspectAsString } from "../describe_store.ts";
 import type { HttpClient } from "../http/http_client.ts";
 import { readSnapshot, readVersion } from "../http/http_snapshot.ts";
 import { KeyLocks } from "../locks.ts";
-import { mayBePart, type RecoverOptions, type Recovery } from "../recover.ts";
+import type { RecoverOptions, Recovery } from "../operations.ts";
 import type {
   ByteRange,
   StoreKey,
@@ -23,6 +23,7 @@ import {
   assertStorePrefix,
   isTemporary,
   keyProblem,
+  mayBePart,
   splitPath,
 } from "../store_key.ts";
 import { type Bucket, openBucket, type S3StoreOptions } from "./bucket.ts";

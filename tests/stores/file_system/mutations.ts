@@ -18,7 +18,7 @@ const FAILING_RECOVERY = 'write a, recover; failures 1; codes ["EIO"]; kills 1';
 
 export const MUTATIONS: readonly Mutation[] = [
   mutation("no gap: the last file is not removed first", READ, [
-    "change_record",
+    "journal",
     "removed: [written.at(-1)![1]]",
     "removed: []",
   ]),
