@@ -110,14 +110,14 @@ export interface ListingEvents {
  * Lists the chunks and the other files of a hierarchy, without the documents of its
  * nodes, also those of Zarr v2 that were read.
  *
- * @param arrays The keys of each array, by the array's path.
+ * @param arrays The keys of each array, by the array's path. Default: those of the nodes.
  */
 export async function listHierarchy(
   place: Place,
   nodes: readonly Node[],
-  arrays: ReadonlyMap<string, ArrayKeys>,
   events: ListingEvents,
   options: StoreOptions,
+  arrays: ReadonlyMap<string, ArrayKeys> = keysOfNodes(place, nodes),
 ): Promise<void> {
   const documents = new Set<StoreKey>(
     nodes.flatMap(({ path, v2Documents }) => [
@@ -141,6 +141,17 @@ export async function listHierarchy(
     else if (kind === "file") done = events.file(key, path);
     if (done !== undefined) await done;
   }
+}
+
+function keysOfNodes(
+  place: Place,
+  nodes: readonly Node[],
+): Map<string, ArrayKeys> {
+  return new Map(
+    nodes.flatMap(({ path, array }) =>
+      array ? [[path, new ArrayKeys(array, rootIn(place, path))]] : []
+    ),
+  );
 }
 
 /** The path of the innermost array that a key lies in. */

@@ -32,6 +32,8 @@ export {
 export {
   findPaths,
   type FoundPaths,
+  isInvalid,
+  isInvalidInside,
   type Node,
   readNodeDocument,
   readNodes,

@@ -48,21 +48,36 @@ export interface Node {
   readonly v2Documents: readonly StoreKey[];
 }
 
-/** Settings for invalid and unreadable nodes. */
+/** A node that could not be read. */
+interface FailedNode {
+  readonly path: string;
+  /** Why: a `MetadataError` if the document is not valid, or an error of the store. */
+  readonly error: Error;
+}
+
+/** The nodes of a hierarchy, in the order of their paths. */
+interface ReadNodes {
+  readonly nodes: Node[];
+  /** The nodes that were left out. */
+  readonly failed: FailedNode[];
+  readonly selected: SelectedNodes;
+}
+
+/** How nodes are read. */
 interface ReadNodesSettings {
-  /**
-   * Called with the path of each node whose document is neither that of an array that opens nor
-   * that of a group. The node is left out. By default, such a document is an error.
-   */
-  readonly onInvalid?: (path: string, error: MetadataError) => void;
-  /**
-   * Called with the path of each node whose document the store fails to read. The node is
-   * left out. By default, such a failure is thrown.
-   */
-  readonly onUnreadable?: ((path: string, error: unknown) => void) | undefined;
+  /** Whether a node is left out because of an error, in place of throwing it. Default: never. */
+  readonly isLeftOut?: (error: Error, path: string) => boolean;
   /** Whether nodes of Zarr v2 are passed over, in place of read as nodes of Zarr v3. */
   readonly withoutV2?: boolean | undefined;
 }
+
+/** Leaves out nodes whose documents are not valid. */
+export const isInvalid = (error: Error): boolean =>
+  error instanceof MetadataError;
+
+/** Leaves out nodes below the outermost one whose documents are not valid. */
+export const isInvalidInside = (error: Error, path: string): boolean =>
+  error instanceof MetadataError && path !== "";
 
 /**
  * Reads the documents of a node and of all nodes below it, in the order of their paths.
@@ -71,45 +86,27 @@ interface ReadNodesSettings {
  * metadata or, without this, those that attributes of OME-Zarr, GeoZarr and ndpyramid name.
  *
  * @param options The nodes of a group that are read; `signal`.
- * @param settings Settings for invalid and unreadable nodes.
  * @throws {MetadataError} If no node is there, a document is not valid, or the nodes of a
  * group cannot be found.
  */
 export async function readNodes(
   place: Place,
   options: StoreOptions & NodeSelection,
-  { onInvalid, onUnreadable, withoutV2 = false }: ReadNodesSettings = {},
-): Promise<{ nodes: Node[]; selected: SelectedNodes }> {
-  const reads = new Map<string, Promise<Node | "invalid" | undefined>>();
-  const failures = new Map<string, unknown>();
+  { isLeftOut = () => false, withoutV2 = false }: ReadNodesSettings = {},
+): Promise<ReadNodes> {
+  const reads = new Map<string, ReturnType<ReadNode>>();
   // Nodes are read once, also if others are found by their attributes.
   const read: ReadNode = (path, signal) => {
-    const reading = reads.get(path) ?? readOrKeepError(path, signal);
+    const reading = reads.get(path) ??
+      readNode(place, path, withoutV2, { ...options, ...signal && { signal } })
+        .catch((error) => {
+          if (signal?.aborted || !isLeftOut(error, path)) throw error;
+          return { path, error };
+        });
     reads.set(path, reading);
     return reading;
   };
-  const readOrKeepError = async (path: string, signal?: AbortSignal) => {
-    try {
-      return await readNode(place, path, withoutV2, {
-        ...options,
-        ...signal && { signal },
-      });
-    } catch (error) {
-      const isReported = error instanceof MetadataError && onInvalid ||
-        onUnreadable && !signal?.aborted;
-      if (!isReported) throw error;
-      failures.set(path, error);
-      return "invalid";
-    }
-  };
-  // Failures are reported in the order of the paths, whichever document was read first.
-  const report = (path: string) => {
-    const error = failures.get(path);
-    if (error instanceof MetadataError && onInvalid) onInvalid(path, error);
-    else onUnreadable!(path, error);
-  };
   const root = await read("", options.signal);
-  if (root === "invalid") report("");
   if (root === undefined) {
     const marker: StoreKey = `${place.root as StoreKey}${MARKER}`;
     if (await place.store.get(marker, options) !== undefined) {
@@ -117,54 +114,44 @@ export async function readNodes(
     }
     throw await missingArray(place.store, place.root, options);
   }
-  const isInvalid = root === "invalid";
-  if (!isInvalid && root.array) {
-    return { nodes: [root], selected: await selectNodes([], options) };
+  if (isRead(root) && root.array) {
+    const selected = await selectNodes([], options);
+    return { nodes: [root], failed: [], selected };
   }
   // Only a listing shows whether there are nodes below a document that is not valid.
-  if (isInvalid && typeof place.store.list !== "function") {
-    return { nodes: [], selected: ALL_NODES };
+  if (!isRead(root) && typeof place.store.list !== "function") {
+    return { nodes: [], failed: [root], selected: ALL_NODES };
   }
-  const nodes = isInvalid ? [] : [root];
-  const document = isInvalid ? undefined : root.document;
+  const document = isRead(root) ? root.document : undefined;
   const found = await findPaths(place, document, options, { withoutV2 });
   const paths = found.paths?.filter((path) => path !== "") ??
-    await namedBelow(place, nodes[0]!, read, options.signal);
+    await namedBelow(place, root as Node, read, options.signal);
   const selected = await selectNodes(paths, options);
   const chosen = paths.filter((path) => !selected.excluded.has(path));
-  const all = await mapConcurrently(chosen, READS, read, options.signal);
-  for (const [i, path] of chosen.entries()) {
-    const node = all[i];
-    if (node === "invalid") {
-      report(path);
-      continue;
-    }
-    if (node !== undefined) {
-      nodes.push(node);
-      continue;
-    }
-    const isConsolidated = isMembers(document) &&
-      document.consolidated_metadata !== undefined;
-    const missing = new MetadataError(
-      `${
-        isConsolidated ? "The consolidated metadata names" : "Attributes name"
-      } a node at ${JSON.stringify(path)}, and there is none`,
-      isConsolidated ? "/consolidated_metadata" : "",
-      locationOf(place),
-    );
-    if (onInvalid === undefined) throw missing;
-    onInvalid(path, missing);
-  }
-  return { nodes, selected };
+  const below = await mapConcurrently(chosen, READS, async (path, signal) => {
+    const node = await read(path, signal);
+    if (node !== undefined) return node;
+    const error = missingNode(place, document, path);
+    if (!isLeftOut(error, path)) throw error;
+    return { path, error };
+  }, options.signal);
+  const all = [root, ...below];
+  return {
+    nodes: all.filter(isRead),
+    failed: all.flatMap((node) => isRead(node) ? [] : [node]),
+    selected,
+  };
 }
 
-/**
- * Reads a node once: `undefined` if there is none, `"invalid"` if its failure is to be reported.
- */
+/** Reads a node once: `undefined` if there is none. */
 type ReadNode = (
   path: string,
   signal?: AbortSignal,
-) => Promise<Node | "invalid" | undefined>;
+) => Promise<Node | FailedNode | undefined>;
+
+function isRead(node: Node | FailedNode): node is Node {
+  return !("error" in node);
+}
 
 /** Reads the document of a node. */
 async function readNode(
@@ -289,9 +276,7 @@ async function namedBelow(
         const node = await read(path, signal);
         if (node === undefined) return;
         found.add(path);
-        if (node !== "invalid" && !node.array) {
-          groups.push(node);
-        }
+        if (isRead(node) && !node.array) groups.push(node);
       }, signal);
     }
   };
@@ -302,7 +287,7 @@ async function namedBelow(
       const node = await read(`${i}`, signal);
       if (node === undefined) break;
       found.add(`${i}`);
-      if (node !== "invalid") await follow(node);
+      if (isRead(node)) await follow(node);
     }
   }
   if (found.size > 0) return [...found].sort();
@@ -336,6 +321,24 @@ function omeAttributes({ document }: Node): Members {
   if (!isMembers(document) || !isMembers(document.attributes)) return {};
   const { attributes } = document;
   return isMembers(attributes.ome) ? attributes.ome : attributes;
+}
+
+/** An error about a node that the document of its group names. */
+function missingNode(
+  place: Place,
+  group: unknown,
+  path: string,
+): MetadataError {
+  const isConsolidated = isMembers(group) &&
+    group.consolidated_metadata !== undefined;
+  const what = isConsolidated
+    ? "The consolidated metadata names"
+    : "Attributes name";
+  return new MetadataError(
+    `${what} a node at ${JSON.stringify(path)}, and there is none`,
+    isConsolidated ? "/consolidated_metadata" : "",
+    locationOf(place),
+  );
 }
 
 function unfinishedError(place: Place): MetadataError {

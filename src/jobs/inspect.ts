@@ -9,9 +9,9 @@ import { DamageError, MetadataError } from "../errors/mod.ts";
 import { type ArrayMetadata, ceilDivide, isMembers } from "../metadata/mod.ts";
 import { runConcurrently } from "../runtime/mod.ts";
 import {
-  assertExtents,
+  type ChunkBytes,
   coordinatesInShard,
-  decodeShardIndex,
+  readIndex,
   shardIndexSize,
 } from "../shards/mod.ts";
 import type { Part } from "../splitter/mod.ts";
@@ -20,7 +20,6 @@ import {
   type ChunkLevel,
   chunkLevel,
   endsWithChecksum,
-  type ShardLevel,
 } from "./chunk_checks.ts";
 import { partsOfChunk } from "./stored_chunks.ts";
 import {
@@ -29,13 +28,12 @@ import {
   inPlaceError,
 } from "./convert/unfinished_marker.ts";
 import {
-  ArrayKeys,
+  isInvalidInside,
   listHierarchy,
   pathIn,
   type Place,
   placeOf,
   readNodes,
-  rootIn,
 } from "../hierarchy/mod.ts";
 
 /**
@@ -295,81 +293,62 @@ async function inspectNodes(
   place: Place,
   options: InspectOptions,
 ): Promise<Inspection["nodes"]> {
-  const { store } = place;
   const { count = true } = options;
-  const nodes: Inspection["nodes"][number][] = [];
-  const { nodes: found } = await readNodes(place, options, {
-    onInvalid(path, error) {
-      if (path === "") throw error;
-      nodes.push({ kind: "invalid", path, message: error.message });
-    },
+  const { nodes, failed } = await readNodes(place, options, {
+    isLeftOut: isInvalidInside,
   });
-  const arrays = new Map<string, OpenArray>();
-  for (const { path, array } of found) {
-    if (array) arrays.set(path, open(place, path, array));
-  }
-  const isCounted = count && typeof store.list === "function";
+  const isCounted = count && typeof place.store.list === "function";
+  const stored = new Map(
+    nodes.map(({ path, array }) =>
+      [path, new ChunkList(array?.gridShape.length ?? 0)] as const
+    ),
+  );
   if (isCounted) {
-    const keys = new Map(
-      Array.from(arrays, ([path, { keys }]) => [path, keys]),
-    );
-    await listHierarchy(place, found, keys, {
-      chunk: (path, coordinates) => arrays.get(path)!.stored.push(coordinates),
+    await listHierarchy(place, nodes, {
+      chunk: (path, coordinates) => stored.get(path)!.push(coordinates),
       file() {},
     }, options);
   }
-  for (const { path, document, v2Documents } of found) {
-    const zarrFormat = v2Documents.length > 0 ? 2 : 3;
-    const array = arrays.get(path);
+  const inspected: Inspection["nodes"][number][] = failed.map((
+    { path, error },
+  ) => ({ kind: "invalid", path, message: error.message }));
+  for (const { path, document, v2Documents, array } of nodes) {
+    const node = { path, zarrFormat: v2Documents.length > 0 ? 2 : 3 } as const;
     if (array !== undefined) {
-      const node = { kind: "array", path, zarrFormat } as const;
-      const described = await describeArray(
-        store,
-        node,
-        array,
-        isCounted,
-        options,
-      );
-      nodes.push(described);
+      const { store } = place;
+      const open: OpenArray = {
+        ...{ store, array, isCounted, stored: stored.get(path)! },
+        chunks: new ArrayChunks(store, pathIn(place, path), array),
+        level: chunkLevel(array.chunk, ""),
+      };
+      const described = await describeArray(open, path === "", options);
+      inspected.push({ kind: "array", ...node, ...described });
     } else {
       // Attributes may be null, which counts as none.
-      const { attributes } = document as { attributes?: unknown };
-      nodes.push({
-        kind: "group",
-        path,
-        zarrFormat,
-        attributes: isMembers(attributes) ? attributes : {},
-      });
+      const { attributes: given } = document as { attributes?: unknown };
+      const attributes = isMembers(given) ? given : {};
+      inspected.push({ kind: "group", ...node, attributes });
     }
   }
-  return nodes.sort((a, b) => a.path < b.path ? -1 : 1);
+  return inspected.sort((a, b) => a.path < b.path ? -1 : 1);
 }
 
 /** An array that is described. */
 interface OpenArray {
+  readonly store: Store;
+  readonly array: ParsedArray;
   readonly chunks: ArrayChunks;
-  readonly keys: ArrayKeys;
   readonly level: ChunkLevel;
+  readonly isCounted: boolean;
   readonly stored: ChunkList;
 }
 
-function open(place: Place, path: string, array: ParsedArray): OpenArray {
-  return {
-    chunks: new ArrayChunks(place.store, pathIn(place, path), array),
-    keys: new ArrayKeys(array, rootIn(place, path)),
-    level: chunkLevel(array.chunk, ""),
-    stored: new ChunkList(array.gridShape.length),
-  };
-}
-
 async function describeArray(
-  store: Store,
-  node: Pick<InspectedArray, "kind" | "path" | "zarrFormat">,
   array: OpenArray,
-  isCounted: boolean,
+  isOutermost: boolean,
   options: InspectOptions,
-): Promise<InspectedArray> {
-  const { chunks, stored } = array;
+): Promise<Omit<InspectedArray, "kind" | "path" | "zarrFormat">> {
+  const { chunks, stored, isCounted } = array;
   const { metadata, gridShape, chunkShape, innerChunkShape } = chunks;
   const { chunk, sizes } = options;
   const shown = chunk === null ? undefined : chunk ?? stored.first ??
@@ -377,13 +356,12 @@ async function describeArray(
   let damage: string | undefined;
   // If the chunk is damaged, the other nodes of a group are described nevertheless.
   const described = shown &&
-    await describeChunk(store, array, shown, options).catch((error) => {
-      if (!(error instanceof DamageError) || node.path === "") throw error;
+    await describeChunk(array, shown, options).catch((error) => {
+      if (!(error instanceof DamageError) || isOutermost) throw error;
       damage = error.message;
       return undefined;
     });
   return {
-    ...node,
     ...{ metadata, gridShape, chunkShape, innerChunkShape },
     parts: describeParts(array),
     stored: isCounted
@@ -400,7 +378,7 @@ async function describeArray(
 
 /** Tells what each part holds, as far as the sizes of the parts before and after it tell. */
 function describeParts(
-  { keys: { array: { parts } }, level: { codecs, shards } }: OpenArray,
+  { array: { parts }, level: { codecs, shards } }: OpenArray,
 ): InspectedPart[] {
   const checksum = endsWithChecksum(codecs) ? CHECKSUM_SIZE : 0;
   const indexSize = shards ? shardIndexSize(shards.layout) : 0;
@@ -447,8 +425,7 @@ async function sumOfSizes(
 }
 
 async function describeChunk(
-  store: Store,
-  { chunks, keys: { array }, level: { shards } }: OpenArray,
+  { store, array, chunks, level: { shards } }: OpenArray,
   coordinates: readonly number[],
   options: StoreOptions,
 ): Promise<InspectedChunk> {
@@ -457,55 +434,33 @@ async function describeChunk(
   if (size === undefined) {
     return { coordinates, key, size, parts: [], index: undefined };
   }
-  return {
-    coordinates,
-    key,
-    size,
-    parts: await partsOfChunk(store, key, array.parts, size, options),
-    index: shards && await describeIndex(
-      chunks,
-      coordinates,
-      size,
-      shards,
-      options,
-    ),
+  const parts = await partsOfChunk(store, key, array.parts, size, options);
+  const chunk: ChunkBytes = {
+    size: size - (shards?.checksumsSize ?? 0),
+    read: (range) => chunks.getRange(coordinates, range, options),
   };
-}
-
-async function describeIndex(
-  chunks: ArrayChunks,
-  coordinates: readonly number[],
-  size: number,
-  { layout, checksumsSize, inner }: ShardLevel,
-  options: StoreOptions,
-): Promise<InspectedChunk["index"]> {
-  const length = shardIndexSize(layout);
-  const offset = layout.indexLocation === "start"
-    ? 0
-    : Math.max(0, size - checksumsSize - length);
-  const range = { offset, length };
-  const bytes = await chunks.getRange(coordinates, range, options);
-  if (bytes === undefined) return undefined;
-  const key = chunks.key(coordinates);
+  const innerChunks = shards && await readIndex(chunk, shards.layout, key);
+  if (innerChunks === undefined) {
+    return { coordinates, key, size, parts, index: undefined };
+  }
+  const { layout, inner } = shards!;
   const { chunksPerShard } = layout;
-  const { chunkShape, metadata: { shape } } = chunks;
+  const length = shardIndexSize(layout);
   const chunksInArray = chunksPerShard.map((count, i) => {
-    const rest = shape[i]! - coordinates[i]! * chunkShape[i]!;
+    const rest = array.shape[i]! - coordinates[i]! * array.chunk.shape[i]!;
     return Math.min(count, ceilDivide(rest, inner.shape[i]!));
   });
-  const innerChunks = decodeShardIndex(bytes, layout, key);
-  assertExtents(innerChunks, layout, size - checksumsSize, key);
   const isInArray = (place: number) =>
     coordinatesInShard(place, layout)
       .every((coordinate, i) => coordinate < chunksInArray[i]!);
   const present = innerChunks
     .filter((entry, place) => entry !== undefined && isInArray(place)).length;
+  const offset = layout.indexLocation === "start" ? 0 : chunk.size - length;
   return {
-    offset,
-    length,
-    chunksPerShard,
-    chunksInArray,
-    present,
-    innerChunks,
+    ...{ coordinates, key, size, parts },
+    index: {
+      ...{ offset, length, chunksPerShard, chunksInArray },
+      ...{ present, innerChunks },
+    },
   };
 }

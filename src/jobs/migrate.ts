@@ -30,6 +30,7 @@ import { composeV2Document } from "../views/mod.ts";
 import type { LeftOutNode } from "./convert/convert_options.ts";
 import {
   documentKey,
+  isInvalidInside,
   isSameDocument,
   type Node,
   type NodeLocation,
@@ -235,11 +236,6 @@ async function planMigration(
   const { overwrite = false, keepGoing = false, fillValueAttribute } = options;
   const { store } = place;
   const nodes: MigratedNode[] = [];
-  const refused: { path: string; error: MetadataError }[] = [];
-  const refuse = (path: string, error: unknown) => {
-    if (!(error instanceof MetadataError) || path === "") throw error;
-    refused.push({ path, error });
-  };
   const compose = async (
     { path, bytes, document, v2Documents }: Node,
     signal: AbortSignal,
@@ -263,7 +259,8 @@ async function planMigration(
     const isMasked = found?.isMasked ?? false;
     return { ...node, bytes: composed, isWritten, isMasked };
   };
-  const read = await readNodes(place, options, { onInvalid: refuse });
+  const read = await readNodes(place, options, { isLeftOut: isInvalidInside });
+  const refused = [...read.failed];
   await runConcurrently(
     read.nodes,
     AT_ONCE,
@@ -271,12 +268,14 @@ async function planMigration(
       try {
         nodes.push(await compose(node, signal));
       } catch (error) {
-        refuse(node.path, error);
+        if (!isInvalidInside(error as Error, node.path)) throw error;
+        refused.push({ path: node.path, error: error as Error });
       }
     },
     options.signal,
   );
-  nodes.sort((a, b) => a.path < b.path ? -1 : 1);
+  nodes.sort(byPath);
+  refused.sort(byPath);
   if (refused.length > 0 && !keepGoing) throw refusal(refused);
   if (nodes.every(({ kind }) => kind === undefined)) {
     throw new MetadataError(
@@ -311,6 +310,10 @@ async function planMigration(
   };
 }
 
+function byPath(a: { path: string }, b: { path: string }): number {
+  return a.path < b.path ? -1 : 1;
+}
+
 /** The kind of the node of Zarr v2 in a folder. */
 async function kindOfV2(
   store: Store,
@@ -329,7 +332,7 @@ const MOST_NAMED = 3;
 
 /** The error about nodes that cannot be migrated. */
 function refusal(
-  refused: readonly { path: string; error: MetadataError }[],
+  refused: readonly { readonly error: Error }[],
 ): MetadataError {
   const count = refused.length;
   const reasons = refused.slice(0, MOST_NAMED)

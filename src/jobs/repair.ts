@@ -14,6 +14,7 @@ import {
 import {
   ArrayKeys,
   documentKey,
+  isInvalid,
   type Node,
   type Place,
   placeOf,
@@ -89,7 +90,7 @@ export async function repair(
   const { dryRun = false, onRepaired, onUnrepaired, ...verified } = options;
   if (!dryRun) assertWritable(store, documentKey(place, ""));
   // Fails before anything is changed if there is no node.
-  const { nodes } = await readNodes(place, options, { onInvalid() {} });
+  const { nodes } = await readNodes(place, options, { isLeftOut: isInvalid });
   const recovery = await finishWrites(place, nodes, options);
   const repaired: Finding[] = [];
   const unrepaired: Unrepaired[] = [];
@@ -237,7 +238,7 @@ async function* repairConsolidated(
   invalid: ReadonlySet<string>,
   options: RepairOptions,
 ): AsyncGenerator<{ finding: Finding; isRepaired: boolean }> {
-  const read = await readNodes(place, options, { onInvalid() {} });
+  const read = await readNodes(place, options, { isLeftOut: isInvalid });
   // Numbers keep their digits, also those that JavaScript would format otherwise.
   const nodes = read.nodes.map((node) => ({
     ...node,

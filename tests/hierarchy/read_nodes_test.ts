@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { MemoryStore, type Store } from "../../mod.ts";
-import { placeOf, readNodes } from "../../src/hierarchy/mod.ts";
+import { isInvalid, placeOf, readNodes } from "../../src/hierarchy/mod.ts";
 import { encodeJson } from "../support/documents.ts";
 
 const GROUP = encodeJson({ zarr_format: 3, node_type: "group" });
@@ -29,10 +29,10 @@ Deno.test("readNodes reads up to 16 documents at once, and reports failures in t
     },
     list: (prefix) => stored.list(prefix),
   };
-  const invalid: string[] = [];
-  const { nodes } = await readNodes(placeOf(store), {}, {
-    onInvalid: (path) => invalid.push(path),
+  const { nodes, failed } = await readNodes(placeOf(store), {}, {
+    isLeftOut: isInvalid,
   });
+  const invalid = failed.map(({ path }) => path);
   assertEquals(invalid, ["group12", "group15"]);
   assertEquals(
     nodes.map(({ path }) => path),

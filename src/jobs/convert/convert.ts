@@ -34,7 +34,7 @@ import { copyValue, countValues, valuesOf } from "./copy_values.ts";
 import { isCopy, keysOfDocuments } from "./earlier_files.ts";
 import {
   assertUnchanged,
-  keysOf,
+  keysOfTarget,
   type ListedSource,
   listSource,
 } from "./source_files.ts";
@@ -265,15 +265,21 @@ async function removeLeftovers(
       (isEarlier(key) || await isCopy(plan, file, false, options));
     if (isStale) await remove(target.store, key, options);
   };
-  await listHierarchy(target, nodes, keysOf(target, arrays, "target"), {
-    async chunk(path, coordinates) {
-      const array = byPath.get(path)!;
-      const isWritten = array.recoded
-        ? array.recoded.mayMake(coordinates)
-        : array.stored.has(coordinates);
-      if (!isWritten) await array.target.delete(coordinates, options);
+  await listHierarchy(
+    target,
+    nodes,
+    {
+      async chunk(path, coordinates) {
+        const array = byPath.get(path)!;
+        const isWritten = array.recoded
+          ? array.recoded.mayMake(coordinates)
+          : array.stored.has(coordinates);
+        if (!isWritten) await array.target.delete(coordinates, options);
+      },
+      file: removeEarlier,
+      stray: removeEarlier,
     },
-    file: removeEarlier,
-    stray: removeEarlier,
-  }, options);
+    options,
+    keysOfTarget(plan),
+  );
 }

@@ -28,6 +28,7 @@ import { v2View } from "../../views/mod.ts";
 import {
   documentKey,
   isIn,
+  isInvalidInside,
   type Node,
   type NodeSelection,
   pathIn,
@@ -245,12 +246,10 @@ function misfitError(
   const [{ error }] = misfits as [Misfit];
   if (count === 1) return error;
   const areAll = misfits.length === count;
-  const one = error instanceof LayoutError ? error.problem : error.message;
-  const problem = misfits.length === 1
-    ? one
-    : `Cannot give ${
-      areAll ? "any of the" : `${misfits.length} of`
-    } ${count} arrays this layout: ${namesOf(misfits)}: ${reasonOf(error)}`;
+  const which = areAll ? "any of the" : `${misfits.length} of`;
+  const problem = `Cannot give ${which} ${count} arrays this layout: ${
+    namesOf(misfits)
+  }: ${reasonOf(error)}`;
   const done = isInPlace ? "leaves" : "copies";
   const text = areAll
     ? problem
@@ -276,22 +275,19 @@ async function readUsable(
   target: Place,
   options: PlanOptions,
 ): Promise<Pick<ConvertPlan, "nodes" | "leftOut" | "selected">> {
-  const invalid: { path: string; error: MetadataError }[] = [];
-  const { nodes, selected } = await readNodes(source, options, {
-    onInvalid(path, error) {
-      if (path === "") throw error;
-      invalid.push({ path, error });
-    },
+  const { nodes, failed, selected } = await readNodes(source, options, {
+    isLeftOut: isInvalidInside,
     withoutV2: source === target,
   });
-  const [first, ...others] = invalid;
+  const [first, ...others] = failed;
   if (first !== undefined && !options.keepGoing) {
+    const { problem, path } = first.error as MetadataError;
     const more = others.length === 0
       ? ""
       : `; nor are the documents of ${namesOf(others)} valid`;
     throw new MetadataError(
-      `${first.error.problem}${more}; the option "keepGoing" leaves the node out`,
-      first.error.path,
+      `${problem}${more}; the option "keepGoing" leaves the node out`,
+      path,
       {
         document: documentKey(source, first.path),
         store: describeStore(source.store),
@@ -299,7 +295,7 @@ async function readUsable(
       },
     );
   }
-  const leftOut = invalid.map(({ path, error: { message } }) => ({
+  const leftOut = failed.map(({ path, error: { message } }) => ({
     path,
     message,
   }));

@@ -1,6 +1,6 @@
 import { isAdopted } from "../../adopt/mod.ts";
 import { parseArray, readDocument } from "../../arrays/mod.ts";
-import { describe, describeAll, MetadataError } from "../../errors/mod.ts";
+import { describe, MetadataError } from "../../errors/mod.ts";
 import {
   ArrayKeys,
   describePlace,
@@ -75,16 +75,17 @@ export async function earlierDocuments(
     ...found ? ownDocuments(plan) : [],
   ];
   const isKnown = keysOfDocuments(target, earlier);
-  const foreign: StoreKey[] = [];
+  // A document that is not valid says why the files below it are not known.
+  const foreign = new Set<StoreKey>(isNode ? [] : problems.keys());
   for await (const key of keysIn(target, options)) {
     if (isKnown(key)) continue;
     const file = relativeTo(target, key);
     if (await isCopy(plan, file, found !== undefined, options)) continue;
-    foreign.push(file);
-    if (!isNode && foreign.length > MOST_NAMED) break;
+    foreign.add(file);
+    if (!isNode && foreign.size > MOST_NAMED) break;
   }
-  if (foreign.length === 0) return earlier;
-  throw foreignFilesError(target, foreign, isNode, problems);
+  if (foreign.size === 0) return earlier;
+  throw foreignFilesError(target, [...foreign], isNode, problems);
 }
 
 /** Returns a function that says whether a key is that of a document, or of a chunk or a part that a document describes. */
@@ -218,29 +219,21 @@ function foreignFilesError(
   isNode: boolean,
   problems: ReadonlyMap<StoreKey, string>,
 ): Error {
-  // A document that is not valid says why the files below it are not known.
-  const sorted = foreign.toSorted((a, b) =>
-    Number(problems.has(b)) - Number(problems.has(a))
-  );
-  const named = sorted.slice(0, MOST_NAMED);
-  const more = foreign.length - named.length;
-  const what = more === 0
-    ? describeAll(named)
-    : `${named.map(describe).join(", ")} and ${isNode ? more : "more"}`;
-  const reasons = named.flatMap((key) => problems.get(key) ?? [])
-    .map((reason) => ` (${reason})`).join("");
-  const [first] = problems.values();
-  let problem = `it is no Zarr node, and holds ${what}`;
-  if (isNode) problem = `besides the files of Zarr, it holds ${what}${reasons}`;
-  else if (first !== undefined) {
-    problem = `the files of its node are not known${
-      reasons || ` (${first})`
-    }, and it holds ${what}`;
-  }
+  const named = foreign
+    .toSorted((a, b) => Number(problems.has(b)) - Number(problems.has(a)))
+    .slice(0, MOST_NAMED)
+    .map((key) => {
+      const problem = problems.get(key);
+      return problem ? `${describe(key)} (${problem})` : describe(key);
+    });
+  const more = foreign.length > named.length ? " and more" : "";
+  const what = isNode
+    ? "besides the files of Zarr, it holds"
+    : "it is no Zarr node, and holds";
   return new Error(
-    `Cannot overwrite ${
-      describePlace(target)
-    }: ${problem}; expected a Zarr node or an unfinished conversion, and no other files; move or remove them yourself, or choose another target`,
+    `Cannot overwrite ${describePlace(target)}: ${what} ${
+      named.join(", ")
+    }${more}; expected a Zarr node or an unfinished conversion, and no other files; move or remove them yourself, or choose another target`,
   );
 }
 

@@ -8,7 +8,6 @@ import {
   listHierarchy,
   type ListingEvents,
   MARKER,
-  type Place,
   readNodeDocument,
   rootIn,
 } from "../../hierarchy/mod.ts";
@@ -19,7 +18,7 @@ import {
   type StoreKey,
   type StoreOptions,
 } from "../../stores/mod.ts";
-import type { ConvertPlan, PlannedArray } from "./convert_plan.ts";
+import type { ConvertPlan } from "./convert_plan.ts";
 
 /** The files that a listing of the source has found besides the chunks. */
 export interface ListedSource {
@@ -51,7 +50,7 @@ export async function listSource(
   const v2Documents: StoreKey[] = [];
   const isBeside = besideNodes(plan);
   const lists = new Map(arrays.map(({ path, stored }) => [path, stored]));
-  const ofTarget = keysOf(target, arrays, "target");
+  const ofTarget = keysOfTarget(plan);
   const fingerprint = await listWithFingerprint(plan, options, {
     chunk: (path, coordinates) => lists.get(path)!.add(coordinates),
     file(key, path) {
@@ -90,7 +89,7 @@ interface ListOptions extends StoreOptions {
  * @returns A sum over the keys, in any order, and over the versions of files.
  */
 async function listWithFingerprint(
-  { source, nodes, arrays, leftOut, selected }: ConvertPlan,
+  { source, nodes, leftOut, selected }: ConvertPlan,
   options: ListOptions,
   { any, ...events }: Pick<ListingEvents, "chunk" | "file"> & {
     any?(key: StoreKey): void;
@@ -105,7 +104,7 @@ async function listWithFingerprint(
     leftOut.map(({ path }) => path),
   );
   let sum = 0;
-  await listHierarchy(source, nodes, keysOf(source, arrays, "source"), {
+  await listHierarchy(source, nodes, {
     ...events,
     isIgnored(key) {
       any?.(key as StoreKey);
@@ -120,15 +119,13 @@ async function listWithFingerprint(
   return sum;
 }
 
-/** The keys of the arrays of a conversion at one of its two places, by path. */
-export function keysOf(
-  place: Place,
-  arrays: readonly PlannedArray[],
-  side: "source" | "target",
+/** The keys of the arrays of a conversion in the target, by path. */
+export function keysOfTarget(
+  { target: place, arrays }: ConvertPlan,
 ): Map<string, ArrayKeys> {
-  return new Map(arrays.map((array) => [
-    array.path,
-    new ArrayKeys(parsedArrayOf(array[side]), rootIn(place, array.path)),
+  return new Map(arrays.map(({ path, target }) => [
+    path,
+    new ArrayKeys(parsedArrayOf(target), rootIn(place, path)),
   ]));
 }
 

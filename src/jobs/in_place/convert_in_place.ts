@@ -27,7 +27,7 @@ import {
   type ConvertProgress,
 } from "../convert/convert_options.ts";
 import { type ConvertPlan, planConversion } from "../convert/convert_plan.ts";
-import { besideNodes, keysOf } from "../convert/source_files.ts";
+import { besideNodes } from "../convert/source_files.ts";
 import {
   createMarker,
   markerKey,
@@ -324,7 +324,7 @@ async function listInPlace(
   inPlace: readonly InPlaceArray[],
   options: StoreOptions,
 ): Promise<{ chunks: InPlaceChunks; v2Nodes: string[] }> {
-  const { source, nodes, arrays } = plan;
+  const { source, nodes } = plan;
   const byPath = new Map(inPlace.map((array) => [array.path, array]));
   const chunks = new Map(
     inPlace.map((array) => [
@@ -353,7 +353,7 @@ async function listInPlace(
     array.assertFolders(key);
     others.add(key);
   };
-  await listHierarchy(source, nodes, keysOf(source, arrays, "source"), {
+  await listHierarchy(source, nodes, {
     chunk(path, coordinates) {
       const array = byPath.get(path);
       if (array !== undefined) chunks.get(array)!.push(coordinates);

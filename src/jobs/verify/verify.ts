@@ -23,6 +23,7 @@ import { StoredChunks } from "../stored_chunks.ts";
 import {
   ArrayKeys,
   documentKey,
+  isInvalid,
   keysLeftOut,
   listHierarchy,
   MARKER,
@@ -249,14 +250,9 @@ async function verifyNodes(
 ): Promise<
   { arrays: readonly OpenedArray[]; otherValues: number | undefined }
 > {
-  const invalid: { rule: Rule; key: StoreKey; message: string }[] = [];
-  const add = (rule: Rule) => (path: string, error: unknown) => {
-    const key = documentKey(place, path);
-    invalid.push({ rule, key, message: messageOf(error) });
-  };
-  const { nodes, selected } = await readNodes(place, options, {
-    onInvalid: add("metadata-invalid"),
-    onUnreadable: options.keepGoing ? add("unreadable") : undefined,
+  const { keepGoing = false } = options;
+  const { nodes, failed, selected } = await readNodes(place, options, {
+    isLeftOut: (error) => keepGoing || isInvalid(error),
   });
   for (const { path, bytes, v2Documents } of nodes) {
     if (!hasNonFinite(bytes) || v2Documents.length > 0) continue;
@@ -268,14 +264,17 @@ async function verifyNodes(
   }
   const arrays = nodes.flatMap((node) => openArray(place, node) ?? []);
   const broken: BrokenDocuments = new Map();
-  for (const { key } of invalid) {
+  for (const { path } of failed) {
+    const key = documentKey(place, path);
     broken.set(key, await brokenKey(place, key, options));
   }
   const otherValues = typeof place.store.list === "function"
     ? await listAll(place, nodes, arrays, broken, selected, findings, options)
     : undefined;
-  for (const { rule, key, message } of invalid) {
-    findings.addShared(finding(rule, broken.get(key)!, message));
+  for (const { path, error } of failed) {
+    const rule = isInvalid(error) ? "metadata-invalid" : "unreadable";
+    const key = broken.get(documentKey(place, path))!;
+    findings.addShared(finding(rule, key, messageOf(error)));
   }
   const reported = new Set<string>(broken.keys());
   for (const path of selected.excluded) reported.add(documentKey(place, path));
@@ -441,7 +440,6 @@ async function listAll(
 ): Promise<number> {
   const { share } = options;
   const byPath = new Map(arrays.map((array) => [array.path, array]));
-  const keys = new Map(arrays.map(({ path, keys }) => [path, keys]));
   const valid = new Set(nodes.map(({ path }) => path));
   const leftovers = new Leftovers(
     place,
@@ -453,7 +451,7 @@ async function listAll(
   const documents = new Set(broken.values());
   const isCounted = (key: StoreKey) =>
     !documents.has(key) && (share === undefined || isInShare(share, key));
-  await listHierarchy(place, nodes, keys, {
+  await listHierarchy(place, nodes, {
     chunk: (path, coordinates) => byPath.get(path)!.stored.add(coordinates),
     stray(key, path) {
       if (isCounted(key)) count++;
