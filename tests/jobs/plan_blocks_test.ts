@@ -4,7 +4,7 @@ import fc from "fast-check";
 import {
   type BlockShapes,
   planBlocks,
-} from "../../src/jobs/recode/plan_blocks.ts";
+} from "../../src/jobs/recode/recode_array.ts";
 
 const axis = fc.record({
   shape: fc.integer({ min: 0, max: 40 }),

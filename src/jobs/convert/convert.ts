@@ -1,26 +1,25 @@
 import {
+  describePlace,
   documentKey,
-  listHierarchy,
-  MARKER,
   type NodeLocation,
+  type Place,
   placeOf,
 } from "../../hierarchy/mod.ts";
 import { runConcurrently } from "../../runtime/mod.ts";
 import {
-  remove,
+  rootOf,
   type Store,
-  type StoreKey,
   type StoreOptions,
   write,
 } from "../../stores/mod.ts";
 import type { Copied, CopySettings } from "../stored_chunks.ts";
 import { withThreads } from "../../threads/mod.ts";
 import {
-  assertApart,
-  assertTargetOutside,
   type Claim,
   claimTarget,
+  inOneAnotherError,
   removeEarlierDocuments,
+  removeLeftovers,
 } from "./claim_target.ts";
 import {
   assertConvertOptions,
@@ -31,10 +30,8 @@ import { recodeArray } from "../recode/recode_run.ts";
 import { hasThreadedWork } from "../recode/recode_way.ts";
 import { type ConvertPlan, planConversion } from "./convert_plan.ts";
 import { copyValue, countValues, valuesOf } from "./copy_values.ts";
-import { isCopy, keysOfDocuments } from "./earlier_files.ts";
 import {
   assertUnchanged,
-  keysOfTarget,
   type ListedSource,
   listSource,
 } from "./source_files.ts";
@@ -243,43 +240,46 @@ async function finish(
   await setMarker(target, undefined, options);
 }
 
-/**
- * Removes the chunks of the target that the source does not have, or not any more, and the
- * values of earlier nodes. Targets that cannot list are left as they are.
- */
-async function removeLeftovers(
-  plan: ConvertPlan,
-  { files }: ListedSource,
-  { earlier }: UnfinishedMarker,
+/** Throws if the target lies in the source, or the source in the target, as far as the stores show it. */
+async function assertApart(source: Place, target: Place): Promise<void> {
+  const [from, to] = source.store === target.store
+    ? [source.root, target.root]
+    : await Promise.all([source, target].map(realFolder));
+  if (from === undefined || to === undefined) return;
+  if (from === to) throw ontoItselfError(source);
+  const [one, other] = [from, to].map((path) => path.replace(/[\\/]?$/, "/"));
+  if (!one!.startsWith(other!) && !other!.startsWith(one!)) return;
+  throw inOneAnotherError(source, target);
+}
+
+/** Throws if the listing of the source has the marker of this run, so that the target lies in the source. */
+async function assertTargetOutside(
+  { source, target }: ConvertPlan,
+  markers: readonly string[],
+  { marker }: Claim,
   options: StoreOptions,
 ): Promise<void> {
-  const { target, nodes, arrays } = plan;
-  if (typeof target.store.list !== "function") return;
-  const byPath = new Map(arrays.map((array) => [array.path, array]));
-  const isEarlier = keysOfDocuments(target, earlier ?? []);
-  const written = new Set<string>(files.map((file) => target.root + file));
-  const removeEarlier = async (key: StoreKey) => {
-    if (earlier === undefined || written.has(key)) return;
-    const file = key.slice(target.root.length) as StoreKey;
-    const isStale = file !== MARKER &&
-      (isEarlier(key) || await isCopy(plan, file, false, options));
-    if (isStale) await remove(target.store, key, options);
-  };
-  await listHierarchy(
-    target,
-    nodes,
-    {
-      async chunk(path, coordinates) {
-        const array = byPath.get(path)!;
-        const isWritten = array.recoded
-          ? array.recoded.mayMake(coordinates)
-          : array.stored.has(coordinates);
-        if (!isWritten) await array.target.delete(coordinates, options);
-      },
-      file: removeEarlier,
-      stray: removeEarlier,
-    },
-    options,
-    keysOfTarget(plan),
+  if (marker === undefined) return;
+  for (const key of markers) {
+    const root = key.slice(0, key.lastIndexOf("/")) as Place["root"];
+    const place = { store: source.store, root };
+    const found = await readMarker(place, options);
+    if (found?.run === marker.run) throw inOneAnotherError(source, target);
+  }
+}
+
+/** The real path of the folder of a place; `undefined` in stores other than file stores. */
+async function realFolder({ store, root }: Place): Promise<string | undefined> {
+  return await rootOf(store)?.root.realFolder(root);
+}
+
+function ontoItselfError(place: Place): RangeError {
+  const canChange = rootOf(place.store) !== undefined;
+  return new RangeError(
+    `Cannot convert ${
+      describePlace(place)
+    } onto itself; expected another target${
+      canChange ? ", or a conversion in place" : ""
+    }`,
   );
 }
