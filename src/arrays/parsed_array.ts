@@ -2,7 +2,11 @@ import {
   type ChunkKeyEncoding,
   isOwnEncoding,
 } from "../chunk_key_encoding/mod.ts";
-import { type FlatPart, partsBackend } from "../concat_parts/mod.ts";
+import {
+  type FlatPart,
+  partsBackend,
+  sizeTogether,
+} from "../concat_parts/mod.ts";
 import {
   ChunkKeyError,
   DamageError,
@@ -316,13 +320,4 @@ export function unsizedPart(parts: readonly Part[]): UnsizedPart | undefined {
   const { keySuffix } = parts[index]!;
   const offset = sizeTogether(parts.slice(0, index))!;
   return { keySuffix, offset, tailSize: sizeTogether(parts.slice(index + 1)) };
-}
-
-/** Returns the size of parts together; `undefined` if one of them has no size. */
-export function sizeTogether(parts: readonly Part[]): number | undefined {
-  return parts.reduce<number | undefined>(
-    (sum, { size }) =>
-      size === undefined || sum === undefined ? undefined : sum + size,
-    0,
-  );
 }

@@ -1,13 +1,9 @@
 import { CHECKSUM_SIZE } from "../checksum/mod.ts";
+import { sizeTogether } from "../concat_parts/mod.ts";
 import { describe, MetadataError, sentence } from "../errors/mod.ts";
 import { FILE_RECORD_SIZE, shardIndexSize } from "../shards/mod.ts";
 import type { Part } from "../splitter/mod.ts";
-import {
-  type ChunkLevel,
-  type ParsedArray,
-  type ShardLevel,
-  sizeTogether,
-} from "./parsed_array.ts";
+import type { ChunkLevel, ParsedArray, ShardLevel } from "./parsed_array.ts";
 
 /** The endings of the parts that codecs determine. */
 const [INDEX, CHECKSUM] = [".index", ".crc32c"] as const;

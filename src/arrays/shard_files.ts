@@ -1,10 +1,6 @@
+import { sizeTogether } from "../concat_parts/mod.ts";
 import { parseArray } from "./parse_array.ts";
-import {
-  isInGrid,
-  type ParsedArray,
-  type ShardLevel,
-  sizeTogether,
-} from "./parsed_array.ts";
+import { isInGrid, type ParsedArray, type ShardLevel } from "./parsed_array.ts";
 import {
   describe,
   type OptionRule,

@@ -1,12 +1,15 @@
 /**
- * The storage transformer `concat-parts`: its metadata (`concat_parts.ts`, `part_schema.ts`,
- * `part_keys.ts`), and the backend of whole chunks over one of their parts
- * (`parts_backend.ts`), which is arithmetic: which bytes of a chunk lie where in which part.
+ * The storage transformer `concat-parts`: its metadata and the backend of whole chunks over
+ * one of their parts (`concat_parts.ts`), the keys of parts (`part_keys.ts`), and which bytes
+ * of a chunk lie where in which part (`read_parts.ts`).
  */
 export {
   type ApplyOptions,
+  checkConfiguration,
   type ComposedStore,
   ConcatParts,
+  ListedParts,
+  partsBackend,
 } from "./concat_parts.ts";
 export {
   assertPartKeys,
@@ -14,5 +17,4 @@ export {
   flatParts,
   sampleKeys,
 } from "./part_keys.ts";
-export { checkConfiguration } from "./concat_parts.ts";
-export { ListedParts, partsBackend } from "./parts_backend.ts";
+export { sizeTogether } from "./read_parts.ts";

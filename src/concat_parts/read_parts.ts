@@ -203,16 +203,17 @@ class StoredChunk {
 
   /** @param last The key of the part that is stored last. */
   version(last: StoreKey): StoreVersion | undefined {
-    const parts = this.#parts.map(({ key, size }, i) => ({
-      key,
-      size: size ?? this.#lengths[i],
-      version: this.#values.version(key),
-    }));
-    if (parts.every(hasVersion)) {
-      return new ChunkVersion(this.#key, parts, last);
+    const parts: PartVersion[] = [];
+    for (const [i, { key, size }] of this.#parts.entries()) {
+      const version = this.#values.version(key);
+      if (version === undefined) {
+        for (const { version } of parts) version.release();
+        return undefined;
+      }
+      const known = size ?? this.#lengths[i] ?? version.size;
+      parts.push({ key, size: known, version });
     }
-    for (const { version } of parts) version?.release();
-    return undefined;
+    return new ChunkVersion(this.#key, parts, last);
   }
 
   /** The lengths of all parts; `undefined` for an absent chunk. */
@@ -243,53 +244,33 @@ class StoredChunk {
   ): Promise<Uint8Array | undefined> {
     const { key, size } = this.#parts[part]!;
     const { allocate } = options;
-    const bytes = size === undefined
-      ? await this.#values.read(key, range, range ? { allocate } : options)
-      : await this.#readSized(part, size, range as Extent | undefined, options);
+    let bytes: Uint8Array | undefined;
+    if (size === undefined) {
+      bytes = await this.#values.read(
+        key,
+        range,
+        range ? { allocate } : options,
+      );
+    } else {
+      // Only in parts of unknown length, ranges count from the end.
+      const { offset, length } = range as Extent | undefined ??
+        { offset: 0, length: size };
+      if (length === size || size <= READ_WHOLE) {
+        bytes = await readWhole(this.#values, key, size);
+        if (bytes !== undefined) this.#lengths[part] = size;
+        // A view of a few bytes would keep the whole part in memory.
+        if (length < size) bytes &&= copyBytes(bytes, offset, offset + length);
+      } else {
+        const [read, whole] = await Promise.all([
+          this.#values.read(key, range, { allocate }),
+          this.#lengthOf(part),
+        ]);
+        if (read && whole) bytes = read;
+        if (bytes) assertPartSize(key, length, bytes.length);
+      }
+    }
     this.#isStored[part] = bytes !== undefined;
     return bytes;
-  }
-
-  async #readSized(
-    part: number,
-    size: number,
-    range: Extent | undefined,
-    { allocate }: ReadOptions,
-  ): Promise<Uint8Array | undefined> {
-    if (range === undefined) return await this.#readWhole(part);
-    const { key } = this.#parts[part]!;
-    const { offset, length } = range;
-    if (size <= READ_WHOLE || length === size) {
-      const whole = await this.#readWhole(part);
-      // A view of a few bytes would keep the whole part in memory.
-      return length === size
-        ? whole
-        : whole && copyBytes(whole, offset, offset + length);
-    }
-    const [bytes, whole] = await Promise.all([
-      this.#values.read(key, range, { allocate }),
-      this.#lengthOf(part),
-    ]);
-    if (bytes === undefined || whole === undefined) return undefined;
-    assertPartSize(key, length, bytes.length);
-    return bytes;
-  }
-
-  /** Reads a part with a size. No more bytes are read than it may have. */
-  async #readWhole(part: number): Promise<Uint8Array | undefined> {
-    const { key, size } = this.#parts[part]!;
-    try {
-      const bytes = await this.#values.read(key, undefined, { limit: size });
-      if (bytes === undefined) return undefined;
-      assertPartSize(key, size, bytes.length);
-      this.#lengths[part] = size;
-      return bytes;
-    } catch (error) {
-      if (!(error instanceof SizeLimitError)) throw error;
-      const isLeast = error.size === undefined;
-      assertPartSize(key, size, error.size ?? size! + 1, isLeast);
-      throw error;
-    }
   }
 
   async #open(piece: Piece): Promise<ReadableStream<Uint8Array> | undefined> {
@@ -327,33 +308,43 @@ function cancel(stream: ReadableStream<Uint8Array>, reason: unknown): void {
   stream.cancel(reason).catch(() => {});
 }
 
+/** Reads a part with a size. No more bytes are read than it may have. */
+async function readWhole(
+  values: Snapshot,
+  key: StoreKey,
+  size: number,
+): Promise<Uint8Array | undefined> {
+  try {
+    const bytes = await values.read(key, undefined, { limit: size });
+    if (bytes !== undefined) assertPartSize(key, size, bytes.length);
+    return bytes;
+  } catch (error) {
+    if (!(error instanceof SizeLimitError)) throw error;
+    const isLeast = error.size === undefined;
+    assertPartSize(key, size, error.size ?? size + 1, isLeast);
+    throw error;
+  }
+}
+
 /** A part of one version of a chunk. */
 interface PartVersion {
   readonly key: StoreKey;
+  /** The length of the part in bytes, if it is known. */
   readonly size: number | undefined;
   readonly version: StoreVersion;
-}
-
-function hasVersion(
-  part: Omit<PartVersion, "version"> & { version: StoreVersion | undefined },
-): part is PartVersion {
-  return part.version !== undefined;
 }
 
 /** The version of a chunk: those of its parts. */
 class ChunkVersion implements StoreVersion {
   readonly key: StoreKey;
   readonly #parts: readonly PartVersion[];
-  /** The part that is stored last, and removed first. */
-  readonly #last: PartVersion;
-  /** The lengths of the parts, as far as they are known. */
-  readonly #lengths: readonly (number | undefined)[];
+  /** The key of the part that is stored last, and removed first. */
+  readonly #last: StoreKey;
 
   constructor(key: StoreKey, parts: readonly PartVersion[], last: StoreKey) {
     this.key = key;
     this.#parts = parts;
-    this.#last = parts.find(({ key }) => key === last)!;
-    this.#lengths = parts.map(({ size, version }) => size ?? version.size);
+    this.#last = last;
   }
 
   get isLasting(): boolean {
@@ -365,15 +356,12 @@ class ChunkVersion implements StoreVersion {
   }
 
   get size(): number | undefined {
-    const lengths = this.#lengths;
-    return lengths.every((length) => length !== undefined)
-      ? lengths.reduce((sum, length) => sum + length, 0)
-      : undefined;
+    return sizeTogether(this.#parts);
   }
 
   get tag(): string | undefined {
-    const tags = this.#parts.map(({ version }, i) =>
-      version.tag && `${version.tag}-${this.#lengths[i]}`
+    const tags = this.#parts.map(({ size, version: { tag } }) =>
+      tag && `${tag}-${size}`
     );
     return tags.includes(undefined) ? undefined : tags.join(".");
   }
@@ -389,39 +377,49 @@ class ChunkVersion implements StoreVersion {
   }
 
   /** Reads a range; resolves to `undefined` if the chunk has another version by now. */
-  read(
+  async read(
     below: Backend,
     range: ByteRange,
     options: (StoreOptions & ReadOptions) | undefined,
   ): Promise<Uint8Array | undefined> {
-    const read = (piece: Piece) => this.#readPiece(below, piece, options);
-    const pieces = piecesOf(this.#lengths, range);
-    if (pieces.length === 0) {
-      const nothing = { offset: 0, length: 0 };
-      const { key, version } = this.#last;
-      return below.readOf!(version, key, nothing, options);
+    const parts = this.#parts;
+    const lengths = parts.map(({ size }) => size);
+    if (piecesOf(lengths, range).length === 0) {
+      const { key, version } = parts.find(({ key }) => key === this.#last)!;
+      return await below.readOf!(
+        version,
+        key,
+        { offset: 0, length: 0 },
+        options,
+      );
     }
+    const read = async ({ part, range }: Piece) => {
+      const { key, size, version } = parts[part]!;
+      const bytes = await below.readOf!(version, key, range!, options);
+      if (bytes && version.size !== undefined) {
+        assertPartSize(key, size, version.size);
+      }
+      // If the length of a part is known, it must have all of the bytes.
+      const isComplete = size === undefined ||
+        bytes?.length === lengthOf(range!);
+      return isComplete ? bytes : undefined;
+    };
     // The response without a byte has told the length, if the store knows lengths.
-    const sizeOf = (part: number) =>
-      Promise.resolve(this.#parts[part]!.version.size);
-    return readPieces(this.#lengths, range, read, sizeOf)
-      .then((pieces) => pieces && joinPieces(pieces));
+    const sizeOf = (part: number) => Promise.resolve(parts[part]!.version.size);
+    const pieces = await readPieces(lengths, range, read, sizeOf);
+    return pieces && joinPieces(pieces);
   }
+}
 
-  /** Reads a piece. If the length of its part is known, it must have all of its bytes. */
-  async #readPiece(
-    below: Backend,
-    { part, range }: Piece,
-    options: (StoreOptions & ReadOptions) | undefined,
-  ): Promise<Uint8Array | undefined> {
-    const { key, size, version } = this.#parts[part]!;
-    const bytes = await below.readOf!(version, key, range!, options);
-    if (bytes === undefined) return undefined;
-    if (version.size !== undefined) assertPartSize(key, size, version.size);
-    const isComplete = this.#lengths[part] === undefined ||
-      bytes.length === lengthOf(range!);
-    return isComplete ? bytes : undefined;
-  }
+/** Returns the size of parts together; `undefined` if one of them has no size. */
+export function sizeTogether(
+  parts: readonly { readonly size?: number | undefined }[],
+): number | undefined {
+  return parts.reduce<number | undefined>(
+    (sum, { size }) =>
+      size === undefined || sum === undefined ? undefined : sum + size,
+    0,
+  );
 }
 
 type Extent = Extract<ByteRange, { offset: number }>;
