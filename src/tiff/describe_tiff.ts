@@ -1,11 +1,7 @@
 import { DamageError } from "../errors/mod.ts";
 import { coreDataType, type NamedConfiguration } from "../metadata/mod.ts";
 import type { ReadShardRange, ShardIndex } from "../shards/mod.ts";
-import {
-  type Directory,
-  MissingFileError,
-  readDirectories,
-} from "./directory_reader.ts";
+import { type Directory, readDirectories } from "./directory_reader.ts";
 import {
   codecsOf,
   compressionOf,
@@ -206,17 +202,16 @@ export async function readPages(
   const name = key === "" ? "TIFF" : `TIFF ${JSON.stringify(key)}`;
   const damageOf = (cause: TiffError, advice = "") =>
     new DamageError(`${name} ${cause.message}${advice}`, { key, cause });
-  let found: Awaited<ReturnType<typeof readDirectories>>;
-  try {
-    found = await readDirectories(read, size);
-  } catch (cause) {
-    if (cause instanceof TiffError) throw damageOf(cause);
-    if (cause instanceof MissingFileError) {
-      throw new Error(`There is no ${name}`, { cause });
-    }
-    throw cause;
-  }
-  const { directories, damage, ...format } = found;
+  const { directories, damage, ...format } = await readDirectories(
+    async (range) => {
+      const bytes = await read(range);
+      if (bytes === undefined) throw new Error(`There is no ${name}`);
+      return bytes;
+    },
+    size,
+  ).catch((error) => {
+    throw error instanceof TiffError ? damageOf(error) : error;
+  });
   const starts = directories.map(({ offset }) => offset);
   const last = directories.length - 1;
   const file = { ...format, size, starts };

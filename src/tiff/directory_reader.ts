@@ -53,16 +53,12 @@ interface TiffDirectories extends TiffFormat {
  *
  * @param size The length of the file in bytes, if it is known.
  * @throws {TiffError} If the file is not a TIFF, or its first directory is damaged.
- * @throws {MissingFileError} If there is no file.
  */
 export async function readDirectories(
   read: ReadShardRange,
   size: number | undefined,
 ): Promise<TiffDirectories> {
-  const reader = new DirectoryReader(read, size);
-  const directories = await reader.read();
-  const { isLittleEndian, isBig, damage } = reader;
-  return { isLittleEndian, isBig, directories, damage };
+  return await new DirectoryReader(read, size).read();
 }
 
 /** An entry of a directory. */
@@ -79,9 +75,8 @@ type ListedDirectory = Omit<Directory, "values" | "damage"> & {
 };
 
 class DirectoryReader {
-  isLittleEndian = true;
-  isBig = false;
-  damage: TiffError | undefined;
+  #isLittleEndian = true;
+  #isBig = false;
   readonly #file: RangeReader;
   /** The offsets of the directories that were read, to find circles. */
   readonly #seen = new Set<number>();
@@ -93,7 +88,8 @@ class DirectoryReader {
   }
 
   /** Reads the header, all directories, and then the values of all of them together. */
-  async read(): Promise<Directory[]> {
+  async read(): Promise<TiffDirectories> {
+    let damage: TiffError | undefined;
     let next = this.#parseHeader(await this.#file.readFirst());
     try {
       while (next !== 0) next = await this.#list(next, undefined);
@@ -101,21 +97,28 @@ class DirectoryReader {
     } catch (error) {
       const isLater = error instanceof TiffError && this.#listed.length > 0;
       if (!isLater) throw error;
-      this.damage = error;
+      damage = error;
     }
     await this.#file.load();
-    return this.#listed.map(({ entries, ...directory }) => {
-      const values = new Map<TagName, TagValues>();
-      try {
-        for (const [tag, entry] of entries) {
-          values.set(tag, this.#decode(entry));
-        }
-        return { ...directory, values };
-      } catch (damage) {
-        if (!(damage instanceof TiffError)) throw damage;
-        return { ...directory, values: new Map(), damage };
-      }
-    });
+    return {
+      isLittleEndian: this.#isLittleEndian,
+      isBig: this.#isBig,
+      directories: this.#listed.map((directory) => this.#valuesOf(directory)),
+      damage,
+    };
+  }
+
+  #valuesOf({ entries, ...directory }: ListedDirectory): Directory {
+    try {
+      const values = Array.from(
+        entries,
+        ([tag, entry]) => [tag, this.#decode(entry)] as const,
+      );
+      return { ...directory, values: new Map(values) };
+    } catch (damage) {
+      if (!(damage instanceof TiffError)) throw damage;
+      return { ...directory, values: new Map(), damage };
+    }
   }
 
   /** Returns the offset of the first directory. */
@@ -127,9 +130,9 @@ class DirectoryReader {
     }
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     const order = view.getUint16(0);
-    this.isLittleEndian = order === LITTLE_ENDIAN;
-    const version = view.getUint16(2, this.isLittleEndian);
-    const isTiff = (this.isLittleEndian || order === BIG_ENDIAN) &&
+    this.#isLittleEndian = order === LITTLE_ENDIAN;
+    const version = view.getUint16(2, this.#isLittleEndian);
+    const isTiff = (this.#isLittleEndian || order === BIG_ENDIAN) &&
       (version === CLASSIC || version === BIG);
     if (!isTiff) {
       const found = Array.from(
@@ -140,16 +143,16 @@ class DirectoryReader {
         `starts with the bytes ${found}, where a TIFF starts with 49 49 2a 00 or 4d 4d 00 2a, and a BigTIFF with 2b in place of 2a`,
       );
     }
-    if (version === CLASSIC) return view.getUint32(4, this.isLittleEndian);
+    if (version === CLASSIC) return view.getUint32(4, this.#isLittleEndian);
     const [size, zero] = [4, 6].map((at) =>
-      bytes.length < 16 ? 0 : view.getUint16(at, this.isLittleEndian)
+      bytes.length < 16 ? 0 : view.getUint16(at, this.#isLittleEndian)
     );
     if (size !== 8 || zero !== 0) {
       throw new TiffError(
         `is a BigTIFF with offsets of ${size} bytes, expected 8`,
       );
     }
-    this.isBig = true;
+    this.#isBig = true;
     return this.#offset(view, 8);
   }
 
@@ -162,11 +165,11 @@ class DirectoryReader {
     if (this.#seen.size > MOST_DIRECTORIES) {
       throw new TiffError(`has more than ${MOST_DIRECTORIES} directories`);
     }
-    const [countSize, entrySize] = this.isBig ? [8, 20] : [2, 12];
+    const [countSize, entrySize] = this.#isBig ? [8, 20] : [2, 12];
     const head = await this.#bytesOf(offset, countSize);
-    const count = this.isBig
+    const count = this.#isBig
       ? this.#offset(head, 0)
-      : head.getUint16(0, this.isLittleEndian);
+      : head.getUint16(0, this.#isLittleEndian);
     if (count > MOST_ENTRIES) {
       throw new TiffError(
         `has a directory of ${count} entries at ${offset}, where ${MOST_ENTRIES} are the most`,
@@ -177,8 +180,8 @@ class DirectoryReader {
     const entries = new Map<TagName, Entry>();
     let planes: number | undefined;
     for (let at = countSize; at < end; at += entrySize) {
-      const tag = nameOfTag(view.getUint16(at, this.isLittleEndian));
-      const type = view.getUint16(at + 2, this.isLittleEndian);
+      const tag = nameOfTag(view.getUint16(at, this.#isLittleEndian));
+      const type = view.getUint16(at + 2, this.#isLittleEndian);
       if (tag === undefined || sizeOfType(type) === 0) continue;
       // Some programs write the numbers of GeoTIFF as texts, which no program reads.
       if ((PLACE_TAGS as readonly string[]).includes(tag) && type === ASCII) {
@@ -200,7 +203,7 @@ class DirectoryReader {
       entries.set(tag, { type, extent });
     }
     this.#listed.push({ offset, parent, planes, entries });
-    const pointerSize = this.isBig ? 8 : 4;
+    const pointerSize = this.#isBig ? 8 : 4;
     return this.#offset(await this.#bytesOf(offset, end + pointerSize), end);
   }
 
@@ -235,7 +238,7 @@ class DirectoryReader {
         `has ${length} bytes for the tag ${number}, where a value may take ${LONGEST_VALUE} bytes, and all values of a file ${LONGEST_VALUES}`,
       );
     }
-    const pointerSize = this.isBig ? 8 : 4;
+    const pointerSize = this.#isBig ? 8 : 4;
     const pointerAt = at + 4 + pointerSize;
     if (length <= pointerSize) return { offset: directory + pointerAt, length };
     const extent = { offset: this.#offset(view, pointerAt), length };
@@ -269,7 +272,7 @@ class DirectoryReader {
     const bytes = this.#file.find(extent);
     const { offset, length } = extent;
     if (bytes !== undefined) {
-      return decodeValues(bytes, type, this.isLittleEndian);
+      return decodeValues(bytes, type, this.#isLittleEndian);
     }
     throw new TiffError(
       `ends before ${offset + length}, where a value of ${length} bytes ends`,
@@ -278,9 +281,9 @@ class DirectoryReader {
 
   /** Decodes an offset or a count. */
   #offset(view: DataView, at: number): number {
-    return this.isBig
-      ? decodeLong8(view, at, this.isLittleEndian)
-      : view.getUint32(at, this.isLittleEndian);
+    return this.#isBig
+      ? decodeLong8(view, at, this.#isLittleEndian)
+      : view.getUint32(at, this.#isLittleEndian);
   }
 }
 
@@ -382,8 +385,7 @@ class RangeReader {
   }
 
   async #request({ offset, length }: Extent): Promise<void> {
-    const bytes = await this.#read({ offset, length });
-    if (bytes === undefined) throw new MissingFileError();
+    const bytes = await this.#read({ offset, length }) ?? new Uint8Array();
     if (bytes.length < length) {
       this.#end = Math.min(this.#end, offset + bytes.length);
     }
@@ -402,9 +404,6 @@ class RangeReader {
     return low;
   }
 }
-
-/** Thrown if there is no file. */
-export class MissingFileError extends Error {}
 
 /** Joins ranges that are close to each other. */
 function merged(extents: readonly Extent[]): Extent[] {
