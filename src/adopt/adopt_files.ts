@@ -35,7 +35,6 @@ import {
   encodeFileRecord,
   encodeShardIndex,
   FILE_RECORD_SIZE,
-  type FileRecord,
   type ShardIndex,
   shardIndexSize,
   type ShardLayout,
@@ -54,7 +53,14 @@ import {
   write,
   writeNew,
 } from "../stores/mod.ts";
-import { INDEX_SUFFIX } from "./adopted_array.ts";
+import {
+  INDEX_SUFFIX,
+  type Mosaic,
+  mosaicMetadata,
+  type PlacedArray,
+  type PlacedFile,
+  shardIndexOf,
+} from "./adopted_array.ts";
 
 /** The number of files that are read or adopted at the same time. */
 export const FILES_AT_ONCE = 16;
@@ -76,14 +82,8 @@ export interface FileFormat<F> {
    */
   compose(
     files: readonly (F & PlacedFile)[],
-    placement: Placement & { readonly encoding: ChunkKeyEncoding },
+    placement: Placement,
   ): Promise<ComposedArrays>;
-}
-
-/** A file and its grid coordinates. */
-export interface PlacedFile {
-  readonly key: StoreKey;
-  readonly coordinates: readonly number[];
 }
 
 /** Files, and what places them. */
@@ -118,15 +118,10 @@ interface ComposedArrays {
 /** An array of which each file is a shard. */
 interface ComposedArray {
   readonly path: string;
+  /** The metadata of the array in a file, with the names and attributes of the whole. */
   readonly metadata: ArrayMetadata;
-  readonly shards: readonly AdoptedShard[];
-}
-
-/** A file as a shard, with the record of the file. */
-export interface AdoptedShard
-  extends FileRecord, Pick<PlacedFile, "key" | "coordinates"> {
-  /** The extents of its inner chunks. */
-  readonly index: ShardIndex;
+  readonly mosaic: Mosaic;
+  readonly files: readonly PlacedArray[];
 }
 
 /** The result of {@linkcode adoptFiles}: one array, or the arrays of a group, one for each level. */
@@ -182,26 +177,27 @@ export async function adoptFiles<F>(
     assertDimensions(file, format.dimensionsOf(file), placement);
   }
   const { arrays, groups = new Map(), notes } = await format
-    .compose(placed, { ...placement, encoding });
+    .compose(placed, placement);
   if (!dryRun) progress.total = keys.length * (1 + arrays.length);
   const { link = false, overwrite = false } = options;
   const target = { store, link, overwrite, dryRun, options: storeOptions };
-  const shaped = arrays.map((array) => shapeArray(target, root, array));
-  const nodes: [string, object][] = [
-    ...shaped.map(({ path, chunks }): [string, object] => [
-      path,
-      chunks.metadata,
-    ]),
-    ...Array.from(groups, ([path, attributes]): [string, object] => [
-      path,
-      { zarr_format: 3, node_type: "group", attributes },
-    ]),
-  ];
-  const documents = nodes.map(([path, node]): NewDocument => ({
-    key: `${root + path}/zarr.json` as StoreKey,
+  const shaped = arrays.map((array) =>
+    shapeArray(target, root, encoding, array)
+  );
+  const documentOf = (path: string, node: object, isGroup: boolean) => ({
+    key: `${root}${path}/zarr.json` as StoreKey,
     bytes: formatZarrJson(node),
-    isGroup: isGroupDocument(node),
-  }));
+    isGroup,
+  });
+  const documents: NewDocument[] = [
+    ...shaped.map(({ path, chunks: { metadata } }) =>
+      documentOf(path, metadata, false)
+    ),
+    ...Array.from(groups, ([path, attributes]) => {
+      const group = { zarr_format: 3, node_type: "group", attributes };
+      return documentOf(path, group, true);
+    }),
+  ];
   const existing = await checkDocuments(target, documents);
   const canRecover = "recover" in store && typeof store.recover === "function";
   if (canRecover && !dryRun) {
@@ -295,15 +291,21 @@ interface Target
   readonly options: StoreOptions;
 }
 
+/** A file with the key and the index of the shard that it becomes. */
+interface AdoptedShard extends PlacedArray {
+  readonly chunkKey: StoreKey;
+  readonly index: ShardIndex;
+}
+
 /** An array with the keys of its chunks. */
 interface ShapedArray extends AdoptedArray {
   readonly path: string;
   readonly layout: ShardLayout;
-  readonly shards: readonly (AdoptedShard & { readonly chunkKey: StoreKey })[];
+  readonly shards: readonly AdoptedShard[];
 }
 
 /**
- * Finds the keys of the chunks of an array.
+ * Finds the keys and the indexes of the shards of an array.
  *
  * @throws {RangeError} If two files are one chunk, or a file has another key than its chunk
  * and may not be linked.
@@ -311,15 +313,17 @@ interface ShapedArray extends AdoptedArray {
 function shapeArray(
   { store, link }: Target,
   root: string,
-  { path, metadata, shards }: ComposedArray,
+  encoding: ChunkKeyEncoding,
+  { path, metadata, mosaic, files }: ComposedArray,
 ): ShapedArray {
-  const array = parseArray(metadata, { isNew: true });
+  const document = mosaicMetadata(metadata, mosaic, encoding);
+  const array = parseArray(document, { isNew: true });
   const chunks = new ArrayChunks(store, (root + path).slice(1), array);
   const { layout } = shardOf(array);
   const indexSize = shardIndexSize(layout);
-  const byChunk = new Map<StoreKey, ShapedArray["shards"][number]>();
-  for (const shard of shards) {
-    const { key, coordinates } = shard;
+  const byChunk = new Map<StoreKey, AdoptedShard>();
+  for (const file of files) {
+    const { key, coordinates } = file;
     const chunkKey = chunks.key(coordinates);
     const other = byChunk.get(chunkKey);
     if (other !== undefined) {
@@ -332,14 +336,16 @@ function shapeArray(
         sentence`File ${key} does not have the key of its chunk ${coordinates}, ${chunkKey}: set link: true to give it that key too, choose a chunkKeyEncoding for the names as they are, or show the file under the key of its chunk by mapKeys`,
       );
     }
-    assertExtents(shard.index, layout, shard.size + indexSize, key);
-    byChunk.set(chunkKey, { ...shard, chunkKey });
+    const index = shardIndexOf(file, layout.chunksPerShard);
+    assertExtents(index, layout, file.size + indexSize, key);
+    byChunk.set(chunkKey, { ...file, chunkKey, index });
   }
+  const shards = [...byChunk.values()];
   return {
     path,
     chunks,
     layout,
-    shards: [...byChunk.values()],
+    shards,
     report: {
       files: shards.length,
       missingFiles: countOfGrid(chunks.gridShape) - shards.length,
@@ -360,7 +366,7 @@ function shapeArray(
  */
 async function addIndex(
   { store, overwrite, dryRun, options }: Target,
-  { key, chunkKey, index, ...record }: ShapedArray["shards"][number],
+  { key, chunkKey, index, ...record }: AdoptedShard,
   layout: ShardLayout,
   added: StoreKey[],
 ): Promise<void> {

@@ -37,22 +37,19 @@ import {
 } from "../tiff/mod.ts";
 import {
   type AdoptedArray,
-  type AdoptedShard,
   adoptFiles,
   ADOPTION_OPTIONS,
   type AdoptionOptions,
   arrayOf,
   type FileFormat,
-  type PlacedFile,
   stackNames,
 } from "./adopt_files.ts";
 import {
   type FileArray,
   type Mosaic,
-  mosaicMetadata,
   mosaicOf,
   type PlacedArray,
-  shardIndexOf,
+  type PlacedFile,
 } from "./adopted_array.ts";
 import { findFiles } from "./find_files.ts";
 
@@ -348,7 +345,7 @@ export function tiffFormat(
     isPicture: true,
     read: (store, key, options) => readTiff(store, key, selection, options),
     dimensionsOf: ({ levels }) => levels[0]!.shard.dimensionNames,
-    async compose(files, { stack, dimensionNames, encoding }) {
+    async compose(files, { stack, dimensionNames }) {
       const [{ picture, series }] = files as [PlacedTiff];
       // GDAL finds levels of a place on the earth only if each is in a group of its own.
       const isNested = isPyramid && picture.place !== undefined &&
@@ -371,22 +368,18 @@ export function tiffFormat(
         files.flatMap(({ picture }) => picture.pages),
         dataType,
       );
-      const arrays = levels.map(({ shard, mosaic, geo: level, shards }, i) => ({
+      const arrays = levels.map(({ shard, geo: level, ...array }, i) => ({
+        ...array,
         path: isNested ? `/${i}/${VARIABLE}` : isPyramid ? `/${i}` : "",
-        metadata: mosaicMetadata(
-          metadataOf(
-            shard,
-            names,
-            joinAttributes({
-              ...values.attributes,
-              ...dimensions && geo.place &&
-                geoAttributes(geo.place, level, dimensions),
-            }, isPyramid ? {} : attributes),
-          ),
-          mosaic,
-          encoding,
+        metadata: metadataOf(
+          shard,
+          names,
+          joinAttributes({
+            ...values.attributes,
+            ...dimensions && geo.place &&
+              geoAttributes(geo.place, level, dimensions),
+          }, isPyramid ? {} : attributes),
         ),
-        shards,
       }));
       const all = [
         ...isPyramid ? notes : [],
@@ -498,7 +491,7 @@ interface TiffLevel {
   readonly shard: TiffShard;
   readonly mosaic: Mosaic;
   readonly geo: GeoLevel;
-  readonly shards: readonly AdoptedShard[];
+  readonly files: readonly PlacedArray[];
 }
 
 /**
@@ -546,10 +539,7 @@ function levelOf(
       factorY: factorOf(files, level, "y"),
       factorX: factorOf(files, level, "x"),
     },
-    shards: placed.map((file) => ({
-      ...file,
-      index: shardIndexOf(file, chunksPerShard),
-    })),
+    files: placed,
   };
 }
 

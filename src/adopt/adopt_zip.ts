@@ -32,14 +32,8 @@ import {
   arrayOf,
   type FileFormat,
   isFiles,
-  type PlacedFile,
 } from "./adopt_files.ts";
-import {
-  type FileArray,
-  mosaicMetadata,
-  mosaicOf,
-  shardIndexOf,
-} from "./adopted_array.ts";
+import { type FileArray, mosaicOf, type PlacedFile } from "./adopted_array.ts";
 import { findFiles } from "./find_files.ts";
 
 /**
@@ -140,7 +134,7 @@ export function zipFormat(array: string): FileFormat<ZippedArray> {
     dimensionsOf: ({ metadata: { dimension_names, shape } }) =>
       dimension_names ?? shape.map(() => null),
     // deno-lint-ignore require-await -- since other formats compose attributes by modules that are loaded
-    async compose(files, { dimensionNames, encoding }) {
+    async compose(files, { dimensionNames }) {
       const notes = compare(files);
       const contents = contentsOf(array);
       const placed = files.map((file) => ({ ...file, contents }));
@@ -149,17 +143,7 @@ export function zipFormat(array: string): FileFormat<ZippedArray> {
         ...files[0]!.metadata,
         ...dimensionNames && { dimension_names: [...dimensionNames] },
       };
-      return {
-        arrays: [{
-          path: "",
-          metadata: mosaicMetadata(metadata, mosaic, encoding),
-          shards: placed.map((file) => ({
-            ...file,
-            index: shardIndexOf(file, mosaic.chunksPerShard),
-          })),
-        }],
-        notes,
-      };
+      return { arrays: [{ path: "", metadata, mosaic, files: placed }], notes };
     },
   };
 }

@@ -101,12 +101,14 @@ export interface FileArray {
   readonly chunks: ShardIndex;
 }
 
-/** A file that becomes a shard, with the record of the file. */
-export interface PlacedArray extends FileArray, FileRecord {
+/** A file, and the grid coordinates of the shard that it becomes. */
+export interface PlacedFile {
   readonly key: StoreKey;
-  /** The grid coordinates of the shard. */
   readonly coordinates: readonly number[];
 }
+
+/** The array in a file at its place, with the record of the file. */
+export interface PlacedArray extends PlacedFile, FileArray, FileRecord {}
 
 /** The shapes of an array of files. */
 export interface Mosaic {

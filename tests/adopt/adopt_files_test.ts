@@ -1,7 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import * as zarr from "zarrita";
 import {
-  ArrayChunks,
   arrayMetadata,
   DamageError,
   FileSystemStore,
@@ -14,12 +13,11 @@ import {
   SuffixChunkKeyEncoding,
 } from "../../mod.ts";
 import {
-  type AdoptedShard,
   adoptFiles,
   arrayOf,
   type FileFormat,
 } from "../../src/adopt/adopt_files.ts";
-import { adoptedParts } from "../../src/adopt/adopted_array.ts";
+import type { PlacedArray } from "../../src/adopt/adopted_array.ts";
 import { type AdoptionOptions, adoptTiffs, verifyAdopted } from "../../tiff.ts";
 import { withZarrParts } from "../../zarrita.ts";
 import { serve, storeHandler } from "../stores/loopback.ts";
@@ -27,35 +25,40 @@ import { inTempDir, present } from "../stores/temp_dir.ts";
 import { contentsOf } from "../support/bytes.ts";
 import { tiffOf } from "./tiled_files.ts";
 
-/** An array of shards of two inner chunks, each of four bytes. */
-function metadataOf(files: number) {
-  return arrayMetadata({
-    shape: [8 * files],
-    dataType: "uint8",
-    shardShape: [8],
-    chunkShape: [4],
-    suffix: ".raw",
-    parts: adoptedParts([2]),
-    fillValue: 9,
-  });
-}
-
 /** A file with a header of three bytes before four bytes of elements. The second inner chunk is absent. */
 const FILE = new Uint8Array([200, 201, 202, 1, 2, 3, 4, 203]);
 
-function fileAt(n: number, key: StoreKey = `/a/c/${n}.raw`): AdoptedShard {
-  const index = [{ offset: 3, length: 4 }, undefined];
-  return { coordinates: [n], key, size: FILE.length, index, contents: 0 };
+function fileAt(n: number, key: StoreKey = `/a/c/${n}.raw`): PlacedArray {
+  return {
+    coordinates: [n],
+    key,
+    size: FILE.length,
+    contents: 0,
+    shape: [8],
+    chunkShape: [4],
+    chunks: [{ offset: 3, length: 4 }, undefined],
+  };
 }
 
-/** Adopts files of a format that needs no reading as the array `a`. */
+/** Adopts files of a format that needs no reading as the array `a`, of shards of two inner chunks of four bytes. */
 async function adopt(
   store: Store,
-  files: readonly AdoptedShard[],
+  files: readonly PlacedArray[],
   options: AdoptionOptions = {},
   count = files.length,
 ) {
-  const metadata = metadataOf(count);
+  const metadata = arrayMetadata({
+    shape: [8],
+    dataType: "uint8",
+    chunkShape: [4],
+    fillValue: 9,
+  });
+  const mosaic = {
+    shape: [8 * count],
+    shardShape: [8],
+    chunkShape: [4],
+    chunksPerShard: [2],
+  };
   const format: FileFormat<object> = {
     suffixes: [".raw"],
     isPicture: false,
@@ -63,7 +66,7 @@ async function adopt(
     dimensionsOf: () => [null],
     compose: () =>
       Promise.resolve({
-        arrays: [{ path: "", metadata, shards: files }],
+        arrays: [{ path: "", metadata, mosaic, files }],
         notes: ["A note"],
       }),
   };
@@ -187,7 +190,7 @@ Deno.test("verifyAdopted begins no further file after a failure of the store", a
 
 Deno.test("adoptFiles refuses two files of one chunk, and keys of no chunk", async () => {
   const store = new MemoryStore([["/a/c/0.raw", FILE]]);
-  const adoptAll = (files: AdoptedShard[], link = false) =>
+  const adoptAll = (files: PlacedArray[], link = false) =>
     adopt(store, files, { link }, 1);
   await assertRejects(
     () => adoptAll([fileAt(0), fileAt(0, "/b.raw")], true),
@@ -291,22 +294,19 @@ Deno.test("an adopted file of another length than when it was adopted is a Damag
 
 Deno.test("a shard with other bytes before its index has no record, and is read", async () => {
   const store = new MemoryStore([["/a/c/0.raw", FILE]]);
-  await adopt(store, [fileAt(0)]);
+  const { chunks } = await adopt(store, [fileAt(0)]);
   const part = (await store.get("/a/c/0.raw.index"))!;
   part.fill(7, 0, 32);
   await store.set("/a/c/0.raw.index", part);
   await store.set("/a/c/0.raw", FILE.subarray(0, 7));
   assertEquals(await elementsOf(store), ELEMENTS);
-  assertEquals(
-    (await new ArrayChunks(store, "a", metadataOf(1)).get([0]))!.length,
-    7 + 68,
-  );
+  assertEquals((await chunks.get([0]))!.length, 7 + 68);
 });
 
 Deno.test("adoptFiles refuses inner chunks that overlap, which no reader takes, and accepts the same bytes twice", async () => {
   const at = (offset: number, length = 2) => ({ offset, length });
   for (
-    const [index, message] of [
+    const [chunks, message] of [
       [[at(1), at(1)], undefined],
       [[at(6), at(4)], undefined],
       [
@@ -317,7 +317,7 @@ Deno.test("adoptFiles refuses inner chunks that overlap, which no reader takes, 
     ] as const
   ) {
     const store = new MemoryStore([["/a/c/0.raw", FILE]]);
-    const files = [{ ...fileAt(0), index }];
+    const files = [{ ...fileAt(0), chunks }];
     if (message === undefined) await adopt(store, files);
     else {
       await assertRejects(() => adopt(store, files), DamageError, message);
