@@ -33,20 +33,17 @@ export async function valueAttributes(
 ): Promise<
   { attributes: Readonly<Record<string, unknown>>; notes: readonly string[] }
 > {
-  const all = new Map(pages.map((page) => {
-    const { noData, gdalMetadata = "", axes, shape } = page;
-    const bands = shape[axes.indexOf("band")] ?? 1;
-    return [
-      `${noData} ${bands} ${gdalMetadata}`,
-      { noData, gdalMetadata, bands },
-    ] as const;
-  }));
-  const bands: (readonly BandValues[])[] = [];
   const notes: string[] = [];
-  for (const { gdalMetadata, bands: count } of all.values()) {
-    const parsed = await parseGdalMetadata(gdalMetadata, count);
-    if (parsed !== undefined) bands.push(parsed);
-    else notes.push("The tag GDAL_METADATA is left out, since it is no XML");
+  const parsed = new Map<string, readonly BandValues[] | undefined>();
+  for (const { gdalMetadata = "", axes, shape } of pages) {
+    const count = shape[axes.indexOf("band")] ?? 1;
+    const key = `${count} ${gdalMetadata}`;
+    if (parsed.has(key)) continue;
+    parsed.set(key, await parseGdalMetadata(gdalMetadata, count));
+  }
+  const bands = [...parsed.values()].filter((each) => each !== undefined);
+  if (bands.length < parsed.size) {
+    notes.push("The tag GDAL_METADATA is left out, since it is no XML");
   }
   /** The one of several values that are all the same. */
   const only = <Value>(attribute: string, values: readonly Value[]) => {
@@ -63,7 +60,7 @@ export async function valueAttributes(
   };
   const missing = only(
     "attribute _FillValue is",
-    Array.from(all.values(), ({ noData }) => noData),
+    pages.map(({ noData }) => noData),
   );
   const names = only(
     "attribute long_name is",
@@ -91,7 +88,7 @@ export async function valueAttributes(
         long_name: new Set(names).size === 1 ? names[0] : names,
       },
     },
-    notes: [...new Set(notes)],
+    notes,
   };
 }
 
