@@ -228,27 +228,26 @@ function containerOf(
 ): ShardContainer {
   const picture = pictureOf(array, shard);
   const places = tilePlaces(array, picture);
+  const fields = pageFields(
+    array,
+    picture,
+    { ...others, omeXml: ome && omeXml(array, picture, ome) },
+    places.length,
+  );
   const { isLittleEndian } = array;
-  let fields: readonly PageFields[] | undefined;
   /** Encodes the directories of tiles. Their length does not depend on the tiles. */
   const encodePages = (
     start: number,
     format: TiffFormat,
     tileOf: (place: number) => Tile = () => SPARSE,
   ) => {
-    fields ??= pageFields(
-      array,
-      picture,
-      { ...others, omeXml: ome && omeXml(array, picture, ome) },
-      places.length,
-    );
     const pages = places.map((page, i) => {
-      const tileOffsets = new Float64Array(page.length);
-      const tileByteCounts = new Float64Array(page.length);
-      page.forEach((place, n) => {
-        ({ offset: tileOffsets[n], length: tileByteCounts[n] } = tileOf(place));
-      });
-      return { ...fields![i], tileOffsets, tileByteCounts };
+      const tiles = page.map(tileOf);
+      return {
+        ...fields[i],
+        tileOffsets: tiles.map(({ offset }) => offset),
+        tileByteCounts: tiles.map(({ length }) => length),
+      };
     });
     return encodeDirectories(pages, start, format);
   };
