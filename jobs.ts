@@ -40,6 +40,7 @@ export {
   type MigrateOptions,
   type Migration,
   type NodeLocation,
+  type NodeSelection,
   type OtherArray,
   type RecodedChunks,
   type Recoding,

@@ -40,9 +40,9 @@ export {
 } from "./read_nodes.ts";
 export { isSameCodecs, isSameDocument, writtenOut } from "./same_document.ts";
 export {
-  GLOBS,
   isIn,
   keysLeftOut,
+  NODE_OPTIONS,
   type NodeSelection,
   type SelectedNodes,
   selectNodes,

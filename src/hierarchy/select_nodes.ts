@@ -1,8 +1,18 @@
 import { distance } from "fastest-levenshtein";
-import { describe, type OptionRule } from "../errors/mod.ts";
+import { describe, type OptionRule, type OptionRules } from "../errors/mod.ts";
 import { type Place, rootIn } from "./node_location.ts";
 
-/** The options that choose nodes of a group. */
+/**
+ * The options that choose nodes of a group. Documents of the groups above a chosen node are
+ * read, too.
+ *
+ * @example
+ * ```ts
+ * import type { NodeSelection } from "@zarr-parts/zarr-parts/jobs";
+ *
+ * const selection: NodeSelection = { only: "labels/**", exclude: "labels/nuclei" };
+ * ```
+ */
 export interface NodeSelection {
   /**
    * Globs of the nodes that are taken, by their paths below the group: `0`, `labels/**`,
@@ -14,12 +24,17 @@ export interface NodeSelection {
   readonly exclude?: string | readonly string[] | undefined;
 }
 
-/** A rule for an option that is a glob or a list of globs. */
-export const GLOBS: OptionRule = {
+const GLOBS: OptionRule = {
   expected: "a glob or a list of globs",
   isValid: (value) =>
     typeof value === "string" ||
     Array.isArray(value) && value.every((glob) => typeof glob === "string"),
+};
+
+/** The rules of {@linkcode NodeSelection}. */
+export const NODE_OPTIONS: OptionRules<NodeSelection> = {
+  only: GLOBS,
+  exclude: GLOBS,
 };
 
 /** The nodes of a group that were chosen. */

@@ -1,15 +1,10 @@
-import type { ChunkLevel as ArrayLevel, ParsedArray } from "../arrays/mod.ts";
+import type { ChunkLevel, ParsedArray } from "../arrays/mod.ts";
 import {
   assertChecksum,
   CHECKSUM_SIZE,
   Crc32c,
   withoutLastFour,
 } from "../checksum/mod.ts";
-import {
-  type ChunkEncoding,
-  decodedLength,
-  storedForm,
-} from "../codecs/mod.ts";
 import { isAdopted } from "../adopt/mod.ts";
 import { DamageError, sentence } from "../errors/mod.ts";
 import type { NamedConfiguration } from "../metadata/mod.ts";
@@ -19,7 +14,6 @@ import {
   decodeShardIndex,
   FILE_RECORD_SIZE,
   shardIndexSize,
-  type ShardLayout,
 } from "../shards/mod.ts";
 import { type ByteSource, joinedStream, sourceOf } from "../splitter/mod.ts";
 
@@ -28,19 +22,35 @@ export interface ChunkChecks {
   /** Whether each chunk ends with its CRC32C. */
   readonly hasChecksum: boolean;
   /** The shards whose index has a checksum. */
-  readonly shards?: ShardLevel | undefined;
+  readonly shards?: Pick<FoundShards, "layout" | "checksumsSize"> | undefined;
   /** The length of the record before the index of an adopted file. Default: 0, for other shards. */
   readonly recordSize?: number;
 }
 
 /** Finds the checksums of the chunks of an array. */
 export function checksOf({ chunk, parts }: ParsedArray): ChunkChecks {
-  const { codecs, shards } = chunkLevel(chunk, "");
-  const hasChecksum = endsWithChecksum(codecs);
+  const hasChecksum = endsWithChecksum(chunk.codecs);
+  const shards = shardsOf(chunk.shard);
   if (!shards?.layout.indexHasChecksum) return { hasChecksum };
   const isFile = shards.checksumsSize === 0 &&
     isAdopted(parts, shards.layout);
   return { hasChecksum, shards, recordSize: isFile ? FILE_RECORD_SIZE : 0 };
+}
+
+/** Shards whose index can be found, since only checksums follow it. */
+export type FoundShards = NonNullable<ChunkLevel["shard"]> & {
+  /** The total size in bytes of the checksums at the end of a shard. */
+  readonly checksumsSize: number;
+};
+
+/** The shards that chunks are, if their index can be found. */
+export function shardsOf(
+  shard: ChunkLevel["shard"],
+): FoundShards | undefined {
+  const isFound = shard?.after.every(({ name }) => name === "crc32c");
+  return isFound
+    ? { ...shard!, checksumsSize: CHECKSUM_SIZE * shard!.after.length }
+    : undefined;
 }
 
 /** Whether the last codec puts a checksum at the end of each chunk. */
@@ -189,50 +199,4 @@ export function checkedStream(
   };
   const sources = { open: () => checked, cancel: checked.cancel };
   return joinedStream([{ keySuffix: "" }], sources, {});
-}
-
-/** How chunks are encoded: the stored chunks of an array, or the inner chunks of a shard. */
-export interface ChunkLevel extends ChunkEncoding {
-  /** The shards, if chunks are shards whose index can be found. */
-  readonly shards: ShardLevel | undefined;
-}
-
-/** How shards and their inner chunks are encoded. */
-export interface ShardLevel {
-  readonly layout: ShardLayout;
-  /** The total size in bytes of the checksums that follow the index at the end of a shard. */
-  readonly checksumsSize: number;
-  readonly inner: ChunkLevel;
-}
-
-/**
- * Returns how the chunks of an array are encoded, as far as they can be verified.
- *
- * @param dataType The name of the data type; empty if the lengths of chunks do not matter.
- */
-export function chunkLevel(
-  { codecs, shape, shard }: Omit<ArrayLevel, "path">,
-  dataType: string,
-): ChunkLevel {
-  const level = { codecs, ...storedForm(codecs, { dataType, shape }) };
-  const isFound = shard?.after.every(({ name }) => name === "crc32c") ?? false;
-  if (!shard || !isFound) {
-    return { ...level, size: sizeOf(level), shards: undefined };
-  }
-  const { layout, inner, after } = shard;
-  const shards = {
-    layout,
-    checksumsSize: CHECKSUM_SIZE * after.length,
-    inner: chunkLevel(inner, level.dataType),
-  };
-  return { ...level, size: undefined, shards };
-}
-
-/** The length of a chunk that no codec compresses. */
-function sizeOf(
-  { codecs, shape, dataType }: Omit<ChunkLevel, "size" | "shards">,
-): number | undefined {
-  const end = "the end of the codecs";
-  const all = [...codecs, { name: end }];
-  return decodedLength(end, { dataType, shape, codecs: all }).exact;
 }

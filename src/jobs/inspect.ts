@@ -17,9 +17,9 @@ import {
 import type { Part } from "../splitter/mod.ts";
 import type { Store, StoreKey, StoreOptions } from "../stores/mod.ts";
 import {
-  type ChunkLevel,
-  chunkLevel,
   endsWithChecksum,
+  type FoundShards,
+  shardsOf,
 } from "./chunk_checks.ts";
 import { partsOfChunk } from "./stored_chunks.ts";
 import {
@@ -30,6 +30,7 @@ import {
 import {
   isInvalidInside,
   listHierarchy,
+  type NodeSelection,
   pathIn,
   type Place,
   placeOf,
@@ -100,20 +101,12 @@ export async function inspect(
  * const options: InspectOptions = { chunk: [0, 1], sizes: true };
  * ```
  */
-export interface InspectOptions extends StoreOptions {
+export interface InspectOptions extends NodeSelection, StoreOptions {
   /**
    * The grid coordinates of a chunk that is described, for an array. Default: the first
    * one that is stored, or the first one of the grid. `null` describes none.
    */
   readonly chunk?: readonly number[] | null | undefined;
-  /**
-   * Globs of the nodes of a group that are described, by their paths below the group, such as
-   * `"0"` or `"labels/**"`. With a node, all nodes below it and the documents of the groups
-   * above it are described. Default: all nodes.
-   */
-  readonly only?: string | readonly string[] | undefined;
-  /** Globs of the nodes of a group that are left out, as are the nodes below them. */
-  readonly exclude?: string | readonly string[] | undefined;
   /** Whether the stored chunks are counted, by listing the store. Default: `true`. */
   readonly count?: boolean | undefined;
   /** Whether the lengths of all stored chunks are summed up, each by a request. */
@@ -319,7 +312,7 @@ async function inspectNodes(
       const open: OpenArray = {
         ...{ store, array, isCounted, stored: stored.get(path)! },
         chunks: new ArrayChunks(store, pathIn(place, path), array),
-        level: chunkLevel(array.chunk, ""),
+        shards: shardsOf(array.chunk.shard),
       };
       const described = await describeArray(open, path === "", options);
       inspected.push({ kind: "array", ...node, ...described });
@@ -338,7 +331,7 @@ interface OpenArray {
   readonly store: Store;
   readonly array: ParsedArray;
   readonly chunks: ArrayChunks;
-  readonly level: ChunkLevel;
+  readonly shards: FoundShards | undefined;
   readonly isCounted: boolean;
   readonly stored: ChunkList;
 }
@@ -378,7 +371,7 @@ async function describeArray(
 
 /** Tells what each part holds, as far as the sizes of the parts before and after it tell. */
 function describeParts(
-  { array: { parts }, level: { codecs, shards } }: OpenArray,
+  { array: { parts, chunk: { codecs } }, shards }: OpenArray,
 ): InspectedPart[] {
   const checksum = endsWithChecksum(codecs) ? CHECKSUM_SIZE : 0;
   const indexSize = shards ? shardIndexSize(shards.layout) : 0;
@@ -425,7 +418,7 @@ async function sumOfSizes(
 }
 
 async function describeChunk(
-  { store, array, chunks, level: { shards } }: OpenArray,
+  { store, array, chunks, shards }: OpenArray,
   coordinates: readonly number[],
   options: StoreOptions,
 ): Promise<InspectedChunk> {

@@ -16,7 +16,7 @@ export type {
   RecodedChunks,
 } from "./convert/convert_options.ts";
 export { isUnfinished } from "./convert/unfinished_marker.ts";
-export type { NodeLocation } from "../hierarchy/mod.ts";
+export type { NodeLocation, NodeSelection } from "../hierarchy/mod.ts";
 export type { Recoding } from "./recode/recoding.ts";
 export { convertInPlace } from "./in_place/convert_in_place.ts";
 export type { ConvertInPlaceOptions } from "./in_place/convert_in_place.ts";

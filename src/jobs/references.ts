@@ -28,9 +28,10 @@ import {
 import { partsOfChunk, type StoredPart } from "./stored_chunks.ts";
 import {
   documentKey,
-  GLOBS,
   type Node,
+  NODE_OPTIONS,
   type NodeLocation,
+  type NodeSelection,
   pathIn,
   type Place,
   placeOf,
@@ -47,7 +48,7 @@ import {
  * const options: ReferencesOptions = { urlPrefix: "https://example.com/dem.zarr/" };
  * ```
  */
-export interface ReferencesOptions extends StoreOptions {
+export interface ReferencesOptions extends NodeSelection, StoreOptions {
   /**
    * The prefix that makes a URL of each key of the store, such as
    * `https://example.com/dem.zarr/` or `file:///data/dem.zarr/`.
@@ -58,10 +59,6 @@ export interface ReferencesOptions extends StoreOptions {
    * references where it lies in several objects. Default: 4096.
    */
   readonly inlineLimit?: number | undefined;
-  /** Globs of the nodes of a group that are referred to, as in `inspect`. Default: all nodes. */
-  readonly only?: string | readonly string[] | undefined;
-  /** Globs of the nodes of a group that are left out, with the nodes below them. */
-  readonly exclude?: string | readonly string[] | undefined;
   /** Called with the number of references to chunks, as it grows. */
   readonly onProgress?: ((references: number) => void) | undefined;
 }
@@ -72,8 +69,7 @@ const OPTIONS: OptionRules<ReferencesOptions> = {
     expected: "a whole number of bytes",
     isValid: (value) => isWhole(value),
   },
-  only: GLOBS,
-  exclude: GLOBS,
+  ...NODE_OPTIONS,
   onProgress: FUNCTION,
   signal: SIGNAL,
 };

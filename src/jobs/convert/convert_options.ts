@@ -13,7 +13,7 @@ import {
 } from "../../errors/mod.ts";
 import type { ArrayMetadata } from "../../metadata/mod.ts";
 import type { StoreKey, StoreOptions } from "../../stores/mod.ts";
-import { GLOBS } from "../../hierarchy/mod.ts";
+import { NODE_OPTIONS, type NodeSelection } from "../../hierarchy/mod.ts";
 import { type ThreadPool, THREADS } from "../../threads/mod.ts";
 import {
   assertLayout,
@@ -36,15 +36,8 @@ import {
  * };
  * ```
  */
-export interface ConvertOptions extends LayoutOptions, StoreOptions {
-  /**
-   * Globs of the nodes of a group that are copied, by their paths below the group, such as
-   * `"0"`, `"labels/**"` or `["image/[0-9]", "{meta,labels}"]`. With a node, all nodes below it
-   * and the groups above it are copied. Default: all nodes.
-   */
-  readonly only?: string | readonly string[] | undefined;
-  /** Globs of the nodes of a group that are not copied, nor are the nodes below them. */
-  readonly exclude?: string | readonly string[] | undefined;
+export interface ConvertOptions
+  extends LayoutOptions, NodeSelection, StoreOptions {
   /** The number of chunks that are copied at once, from 1. Default: 4. */
   readonly concurrency?: number | undefined;
   /**
@@ -134,8 +127,7 @@ export const CONCURRENCY: OptionRule = {
 
 const OPTIONS: OptionRules<ConvertOptions> = {
   ...LAYOUT_OPTIONS,
-  only: GLOBS,
-  exclude: GLOBS,
+  ...NODE_OPTIONS,
   concurrency: CONCURRENCY,
   threads: THREADS,
   memory: wholeFrom(1),

@@ -23,30 +23,29 @@ import {
   encodeShard,
   type ShardContainer,
 } from "../../shards/mod.ts";
-import { describeStore, type StoreOptions } from "../../stores/mod.ts";
+import { describeStore } from "../../stores/mod.ts";
 import { v2View } from "../../views/mod.ts";
 import {
   documentKey,
   isIn,
   isInvalidInside,
   type Node,
-  type NodeSelection,
   pathIn,
   type Place,
   readNodes,
   type SelectedNodes,
   withoutNamedNodes,
 } from "../../hierarchy/mod.ts";
-import { RecodedArray, type RecodeOptions } from "../recode/recode_array.ts";
+import { RecodedArray } from "../recode/recode_array.ts";
 import { isSameEncoding } from "../recode/recoding.ts";
-import { chunkLevel } from "../chunk_checks.ts";
+import { shardsOf } from "../chunk_checks.ts";
 import { type ArrayPair, StoredChunks } from "../stored_chunks.ts";
-import {
-  changeLayout,
-  LayoutError,
-  type LayoutOptions,
-} from "./change_layout.ts";
-import type { LeftOutNode, OtherArray } from "./convert_options.ts";
+import { changeLayout, LayoutError } from "./change_layout.ts";
+import type {
+  ConvertOptions,
+  LeftOutNode,
+  OtherArray,
+} from "./convert_options.ts";
 
 /** Puts a container around a shard, given its bytes, its coordinates, and its key for messages. */
 type ContainShard = (
@@ -79,16 +78,6 @@ export interface ConvertPlan {
   readonly arrays: readonly PlannedArray[];
 }
 
-/** Options of a plan: those of the layout, the nodes and the encoding. */
-interface PlanOptions
-  extends LayoutOptions, NodeSelection, RecodeOptions, StoreOptions {
-  /**
-   * Whether nodes below the outermost one are left out whose documents are not valid, and
-   * arrays that cannot get the layout keep the one that they have.
-   */
-  readonly keepGoing?: boolean | undefined;
-}
-
 /**
  * Reads the documents of the source, and composes those of the target. Writes nothing. Nodes
  * of Zarr v2 are passed over if source and target are the same place.
@@ -100,7 +89,7 @@ interface PlanOptions
 export async function planConversion(
   source: Place,
   target: Place,
-  options: PlanOptions,
+  options: ConvertOptions,
 ): Promise<ConvertPlan> {
   const { nodes, ...read } = await readUsable(source, target, options);
   const arrays: PlannedArray[] = [];
@@ -148,7 +137,7 @@ async function planArray(
   target: Place,
   path: string,
   from: ParsedArray,
-  options: PlanOptions,
+  options: ConvertOptions,
 ): Promise<PlannedArray> {
   try {
     const to = changeLayout(from, path, options);
@@ -191,7 +180,7 @@ function containShards(
   { chunk }: ParsedArray,
   containerOf: (shard: readonly number[]) => ShardContainer,
 ): ContainShard {
-  const { shards } = chunkLevel(chunk, "");
+  const shards = shardsOf(chunk.shard);
   if (shards === undefined) {
     throw new RangeError(
       "Expected shards to put a container around their inner chunks, found an array without shards, or with shards that are encoded again",
@@ -273,7 +262,7 @@ function reasonOf(error: LayoutError | RangeError): string {
 async function readUsable(
   source: Place,
   target: Place,
-  options: PlanOptions,
+  options: ConvertOptions,
 ): Promise<Pick<ConvertPlan, "nodes" | "leftOut" | "selected">> {
   const { nodes, failed, selected } = await readNodes(source, options, {
     isLeftOut: isInvalidInside,

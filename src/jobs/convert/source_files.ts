@@ -1,4 +1,4 @@
-import { isInShare, parsedArrayOf, type Share } from "../../arrays/mod.ts";
+import { isInShare, parsedArrayOf } from "../../arrays/mod.ts";
 import { MetadataError, sentence } from "../../errors/mod.ts";
 import {
   addHash,
@@ -13,11 +13,8 @@ import {
 } from "../../hierarchy/mod.ts";
 import { isV2Document, withoutV2Nodes } from "../../metadata/mod.ts";
 import { isSameBytes } from "../../runtime/mod.ts";
-import {
-  fileStamp,
-  type StoreKey,
-  type StoreOptions,
-} from "../../stores/mod.ts";
+import { fileStamp, type StoreKey } from "../../stores/mod.ts";
+import type { ConvertOptions } from "./convert_options.ts";
 import type { ConvertPlan } from "./convert_plan.ts";
 
 /** The files that a listing of the source has found besides the chunks. */
@@ -42,7 +39,7 @@ export interface ListedSource {
  */
 export async function listSource(
   plan: ConvertPlan,
-  options: ListOptions,
+  options: ConvertOptions,
 ): Promise<ListedSource> {
   const { source, target, arrays } = plan;
   const files: StoreKey[] = [];
@@ -76,12 +73,6 @@ export async function listSource(
   return { files, markers, v2Documents, v2Nodes, fingerprint };
 }
 
-/** The options of a conversion that a listing depends on. */
-interface ListOptions extends StoreOptions {
-  /** The share of the files whose versions count, so that not each of many shares looks at all of them. */
-  readonly share?: Share | undefined;
-}
-
 /**
  * Lists the source.
  *
@@ -90,7 +81,7 @@ interface ListOptions extends StoreOptions {
  */
 async function listWithFingerprint(
   { source, nodes, leftOut, selected }: ConvertPlan,
-  options: ListOptions,
+  options: ConvertOptions,
   { any, ...events }: Pick<ListingEvents, "chunk" | "file"> & {
     any?(key: StoreKey): void;
   },
@@ -111,6 +102,7 @@ async function listWithFingerprint(
       return isLeftOut(key);
     },
     each(key) {
+      // Not each of many shares looks at the versions of all files.
       const isIncluded = !options.share || isInShare(options.share, key);
       const stamp = isIncluded && fileStamp(store, key, options);
       sum = addHash(sum, `${key} ${stamp}`);
@@ -166,7 +158,7 @@ export function withoutNodes(
 export async function assertUnchanged(
   plan: ConvertPlan,
   { fingerprint }: ListedSource,
-  options: ListOptions,
+  options: ConvertOptions,
 ): Promise<void> {
   for (const { path, bytes } of plan.nodes) {
     const found = await readNodeDocument(plan.source, path, false, options);

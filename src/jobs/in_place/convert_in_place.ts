@@ -38,10 +38,11 @@ import {
 import {
   describePlace,
   documentKey,
-  GLOBS,
   listHierarchy,
   MARKER,
+  NODE_OPTIONS,
   type NodeLocation,
+  type NodeSelection,
   type Place,
   placeOf,
   rootIn,
@@ -169,14 +170,10 @@ export async function convertInPlace(
  * ```
  */
 export interface ConvertInPlaceOptions
-  extends Omit<LayoutOptions, "container" | "recode">, StoreOptions {
-  /**
-   * Globs of the nodes of a group whose arrays get the layout, by their paths below the group,
-   * such as `"0"` or `"labels/**"`. With a node, all nodes below it are taken. Default: all.
-   */
-  readonly only?: string | readonly string[] | undefined;
-  /** Globs of the nodes of a group that stay as they are, as do the nodes below them. */
-  readonly exclude?: string | readonly string[] | undefined;
+  extends
+    Omit<LayoutOptions, "container" | "recode">,
+    NodeSelection,
+    StoreOptions {
   /** The number of chunks that are changed at once, from 1. Default: 16. */
   readonly concurrency?: number | undefined;
   /**
@@ -199,8 +196,7 @@ const { container: _, recode: __, ...IN_PLACE_LAYOUT } = LAYOUT_OPTIONS;
 
 const OPTIONS: OptionRules<ConvertInPlaceOptions> = {
   ...IN_PLACE_LAYOUT,
-  only: GLOBS,
-  exclude: GLOBS,
+  ...NODE_OPTIONS,
   concurrency: CONCURRENCY,
   keepGoing: BOOLEAN,
   dryRun: BOOLEAN,

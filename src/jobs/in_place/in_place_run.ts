@@ -24,9 +24,6 @@ const DEFAULT_CONCURRENCY = 16;
 /** The number of steps that each chunk takes: it is checked, and its files are changed. */
 const STEPS = 2;
 
-/** How a run works. */
-type RunOptions = Pick<ConvertOptions, "concurrency" | "onProgress" | "signal">;
-
 /** The chunks of each array. */
 export type InPlaceChunks = ReadonlyMap<InPlaceArray, ChunkList>;
 
@@ -48,7 +45,7 @@ export class InPlaceRun {
   readonly #files: FileChanges;
   readonly #state: InPlaceState;
   readonly #arrays: readonly InPlaceArray[];
-  readonly #options: RunOptions;
+  readonly #options: ConvertOptions;
   /** The number of bytes that were written to files of chunks. */
   #bytes = 0;
   /** The number of steps that are done. */
@@ -58,7 +55,7 @@ export class InPlaceRun {
     place: Place,
     files: FileChanges,
     state: InPlaceState,
-    options: RunOptions,
+    options: ConvertOptions,
   ) {
     this.#place = place;
     this.#files = files;

@@ -14,11 +14,11 @@ import {
   sectionsIn,
   wholeChunks,
 } from "../../blocks/mod.ts";
-import type { Codecs } from "../../codecs/mod.ts";
 import { inDocument } from "../../errors/mod.ts";
 import { documentKey, type Place } from "../../hierarchy/mod.ts";
 import { describeStore } from "../../stores/mod.ts";
-import { processorCount, type ThreadPool } from "../../threads/mod.ts";
+import { processorCount } from "../../threads/mod.ts";
+import type { ConvertOptions } from "../convert/convert_options.ts";
 import { type ArrayPair, chunksOfShare } from "../stored_chunks.ts";
 import { sourceEncodingOf } from "./recoding.ts";
 import { findWay, type Way } from "./recode_way.ts";
@@ -31,13 +31,6 @@ const MOST_FOR_THREADS = 2 ** 31;
 const UNKNOWN_SIZE = 16;
 /** The share of decoding for which blocks are larger. */
 const MUCH_LESS = 0.8;
-
-/** The options of a conversion that recodings depend on. */
-export interface RecodeOptions {
-  readonly codecs?: Codecs | undefined;
-  readonly memory?: number | undefined;
-  readonly threads?: ThreadPool | number | undefined;
-}
 
 /** An array whose chunks are decoded and encoded again, or divided into other shards. */
 export class RecodedArray {
@@ -57,7 +50,7 @@ export class RecodedArray {
     place: Place,
     division: ChunkDivision,
     way: Way,
-    { memory, threads }: RecodeOptions,
+    { memory, threads }: ConvertOptions,
   ) {
     this.pair = pair;
     this.place = place;
@@ -112,7 +105,7 @@ export class RecodedArray {
   static async create(
     pair: ArrayPair,
     place: Place,
-    options: RecodeOptions,
+    options: ConvertOptions,
   ): Promise<RecodedArray> {
     const source = parsedArrayOf(pair.source);
     const division = inDocument(

@@ -1,8 +1,12 @@
+import type { ChunkLevel, ParsedArray } from "../../arrays/mod.ts";
+import { elementForm } from "../../blocks/mod.ts";
 import {
   type ChunkEncoding,
   type Codecs,
   decodeChunk,
+  decodedLength,
   rowsOf,
+  storedForm,
 } from "../../codecs/mod.ts";
 import { coreDataType } from "../../metadata/mod.ts";
 import { MemoryLimit } from "../../runtime/mod.ts";
@@ -14,6 +18,7 @@ import {
   type Threads,
   withThreads,
 } from "../../threads/mod.ts";
+import { type FoundShards, shardsOf } from "../chunk_checks.ts";
 
 /** The decoded bytes of chunks after which threads are started, which takes as long as to decode some MiB. */
 const LEAST_TO_START = 16 * 2 ** 20;
@@ -21,6 +26,58 @@ const LEAST_TO_START = 16 * 2 ** 20;
 const WAITING_BYTES = 16 * 2 ** 20;
 /** The chunks that are read, decoded or wait for a thread, for each thread. */
 const TASKS_PER_THREAD = 4;
+
+/** How chunks or inner chunks are encoded, as far as it is verified. */
+export interface VerifiedLevel extends ChunkEncoding {
+  /** The shards, if chunks are shards whose index can be found. */
+  readonly shards: VerifiedShards | undefined;
+}
+
+/** How shards and their inner chunks are encoded. */
+export interface VerifiedShards
+  extends Pick<FoundShards, "layout" | "checksumsSize"> {
+  readonly inner: VerifiedLevel;
+}
+
+/**
+ * Returns what is verified of the chunks of an array. Elements of a fixed length that codecs do
+ * not know, such as fixed strings, are bytes or numbers along one more dimension.
+ */
+export function levelOf(
+  { metadata: { data_type }, chunk }: ParsedArray,
+): VerifiedLevel {
+  const name = typeof data_type === "string" ? data_type : data_type.name;
+  const form = elementForm(data_type);
+  if (form === undefined || coreDataType(name) !== undefined) {
+    return chunkLevel(chunk, name);
+  }
+  if (form.count === 1) return chunkLevel(chunk, form.dataType);
+  // The order of elements does not change the length of a chunk.
+  const codecs = chunk.codecs.filter(({ name }) => name !== "transpose");
+  const shape = [...chunk.shape, form.count];
+  return codecs[0]?.name === "bytes"
+    ? chunkLevel({ codecs, shape }, form.dataType)
+    : chunkLevel(chunk, name);
+}
+
+function chunkLevel(
+  { codecs, shape, shard }: Pick<ChunkLevel, "codecs" | "shape" | "shard">,
+  dataType: string,
+): VerifiedLevel {
+  const level = { codecs, ...storedForm(codecs, { dataType, shape }) };
+  const shards = shardsOf(shard);
+  if (shards) {
+    const { layout, checksumsSize } = shards;
+    const inner = chunkLevel(shards.inner, level.dataType);
+    const verified = { layout, checksumsSize, inner };
+    return { ...level, size: undefined, shards: verified };
+  }
+  // A chunk that no codec compresses has one length.
+  const end = "the end of the codecs";
+  const all = [...codecs, { name: end }];
+  const { exact } = decodedLength(end, { ...level, codecs: all });
+  return { ...level, size: exact, shards: undefined };
+}
 
 /** A chunk that is decoded. */
 export interface EncodedChunk {

@@ -12,7 +12,7 @@ import {
 import type { StoreKey, StoreOptions } from "../../stores/mod.ts";
 import { type ThreadPool, THREADS } from "../../threads/mod.ts";
 import { CONCURRENCY } from "../convert/convert_options.ts";
-import { GLOBS } from "../../hierarchy/mod.ts";
+import { NODE_OPTIONS, type NodeSelection } from "../../hierarchy/mod.ts";
 
 /**
  * The stable name of a kind of finding.
@@ -162,7 +162,7 @@ export function finding(
  * };
  * ```
  */
-export interface VerifyOptions extends StoreOptions {
+export interface VerifyOptions extends NodeSelection, StoreOptions {
   /**
    * Whether all chunks and inner chunks are decoded. Codecs at hand are `bytes`, `crc32c`,
    * `gzip`, `zlib`, those of TIFF, `zstd` where the runtime has it, and those in `codecs`.
@@ -180,14 +180,6 @@ export interface VerifyOptions extends StoreOptions {
    * processor, which start once 16 MiB of such chunks are decoded.
    */
   readonly threads?: ThreadPool | number | undefined;
-  /**
-   * Globs of the nodes of a group that are verified, by their paths below the group, such as
-   * `"0"` or `"labels/**"`. With a node, all nodes below it and the documents of the groups
-   * above it are verified. Default: all nodes.
-   */
-  readonly only?: string | readonly string[] | undefined;
-  /** Globs of the nodes of a group that are left out, as are the nodes below them. */
-  readonly exclude?: string | readonly string[] | undefined;
   /** Verifies one share of the chunks and documents. */
   readonly share?: Share | undefined;
   /**
@@ -213,8 +205,7 @@ export const VERIFY_OPTIONS: OptionRules<VerifyOptions> = {
   codecs: objectRule("a registry of codecs"),
   concurrency: CONCURRENCY,
   threads: THREADS,
-  only: GLOBS,
-  exclude: GLOBS,
+  ...NODE_OPTIONS,
   share: objectRule("a share"),
   keepGoing: BOOLEAN,
   onFinding: FUNCTION,

@@ -1,12 +1,7 @@
-import {
-  ArrayChunks,
-  isInShare,
-  type ParsedArray,
-  type Share,
-} from "../../arrays/mod.ts";
+import { ArrayChunks, isInShare, type Share } from "../../arrays/mod.ts";
 import { wrongEntries, ZipStore } from "../../zip/mod.ts";
 import { isAdopted } from "../../adopt/mod.ts";
-import { coreDataType, hasNonFinite } from "../../metadata/mod.ts";
+import { hasNonFinite } from "../../metadata/mod.ts";
 import { runConcurrently } from "../../runtime/mod.ts";
 import {
   backendOf,
@@ -18,7 +13,6 @@ import {
   type StoreKey,
   type StoreOptions,
 } from "../../stores/mod.ts";
-import { type ChunkLevel, chunkLevel } from "../chunk_checks.ts";
 import { StoredChunks } from "../stored_chunks.ts";
 import {
   ArrayKeys,
@@ -35,8 +29,7 @@ import {
   rootIn,
   type SelectedNodes,
 } from "../../hierarchy/mod.ts";
-import { elementForm } from "../../blocks/mod.ts";
-import { type ChunkDecoding, withDecoding } from "./chunk_decoding.ts";
+import { type ChunkDecoding, levelOf, withDecoding } from "./chunk_decoding.ts";
 import { staleGroups } from "./consolidated_metadata.ts";
 import {
   assertVerifyOptions,
@@ -400,27 +393,6 @@ function openArray(
       isAdopted(parts, level.shards.layout),
     stored: new StoredChunks(path, gridShape, canList),
   };
-}
-
-/**
- * Returns what is verified of the chunks of an array. Elements of a fixed length that codecs do
- * not know, such as fixed strings, are bytes or numbers along one more dimension.
- */
-function levelOf(
-  { metadata: { data_type }, chunk }: ParsedArray,
-): ChunkLevel {
-  const name = typeof data_type === "string" ? data_type : data_type.name;
-  const form = elementForm(data_type);
-  if (form === undefined || coreDataType(name) !== undefined) {
-    return chunkLevel(chunk, name);
-  }
-  if (form.count === 1) return chunkLevel(chunk, form.dataType);
-  // The order of elements does not change the length of a chunk.
-  const codecs = chunk.codecs.filter(({ name }) => name !== "transpose");
-  const shape = [...chunk.shape, form.count];
-  return codecs[0]?.name === "bytes"
-    ? chunkLevel({ codecs, shape }, form.dataType)
-    : chunkLevel(chunk, name);
 }
 
 /**

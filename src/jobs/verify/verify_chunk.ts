@@ -32,23 +32,22 @@ import {
   type StoreOptions,
   takeShortcut,
 } from "../../stores/mod.ts";
-import {
-  checkedStream,
-  type ChunkLevel,
-  endsWithChecksum,
-  type ShardLevel,
-} from "../chunk_checks.ts";
+import { checkedStream, endsWithChecksum } from "../chunk_checks.ts";
 import { tiffShardProblem } from "../../tiff/mod.ts";
 import { zipShardProblems } from "../../zip/mod.ts";
 import { runConcurrently } from "../../runtime/mod.ts";
-import type { ChunkDecoding } from "./chunk_decoding.ts";
+import type {
+  ChunkDecoding,
+  VerifiedLevel,
+  VerifiedShards,
+} from "./chunk_decoding.ts";
 import { type Finding, finding, type Rule } from "./findings.ts";
 
 /** An array whose chunks are verified. */
 export interface VerifiedArray {
   readonly store: Store;
   readonly chunks: ArrayChunks;
-  readonly level: ChunkLevel;
+  readonly level: VerifiedLevel;
   /** Whether its shards are adopted files. */
   readonly isAdopted: boolean;
 }
@@ -69,7 +68,7 @@ const NOWHERE: ByteWriter = {
 
 /** A chunk, or an inner chunk. */
 interface Piece extends ChunkBytes {
-  readonly level: ChunkLevel;
+  readonly level: VerifiedLevel;
   /** The place of the inner chunk in its shard, after the places of the shards around it; empty for a stored chunk. */
   readonly path: readonly number[];
   /** The coordinates of the first element in the array. */
@@ -249,7 +248,7 @@ export class ChunkVerification {
   /** Verifies the index of a shard and, if the verification is deep, the inner chunks. */
   async #verifyShard(
     { size, read, path, first }: Piece,
-    { layout, checksumsSize, inner }: ShardLevel,
+    { layout, checksumsSize, inner }: VerifiedShards,
   ): Promise<void> {
     const indexSize = shardIndexSize(layout);
     const end = size - checksumsSize;
