@@ -43,6 +43,7 @@ import {
   assertLinks,
   assertStoreKey,
   backendOf,
+  canRecover,
   describeStore,
   isSameValue,
   recover,
@@ -199,8 +200,7 @@ export async function adoptFiles<F>(
     }),
   ];
   const existing = await checkDocuments(target, documents);
-  const canRecover = "recover" in store && typeof store.recover === "function";
-  if (canRecover && !dryRun) {
+  if (!dryRun && canRecover(store)) {
     await recover(store, { path: root.slice(1), ...storeOptions });
   }
   const added: StoreKey[] = [];

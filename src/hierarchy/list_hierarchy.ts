@@ -1,4 +1,4 @@
-import { hash, type ParsedArray } from "../arrays/mod.ts";
+import type { ParsedArray } from "../arrays/mod.ts";
 import { ListedParts } from "../concat_parts/mod.ts";
 import { ChunkKeyError } from "../errors/mod.ts";
 import type { StoreKey, StoreOptions } from "../stores/mod.ts";
@@ -169,12 +169,4 @@ function arrayOf(
     if (path !== undefined) return path;
   }
   return undefined;
-}
-
-/** Sums stay below this number, so that adding a hash of 32 bits never rounds. */
-const LIMIT = 2 ** 52;
-
-/** Adds the hash of a text to a sum of hashes, which does not depend on their order. */
-export function addHash(sum: number, text: string): number {
-  return (sum + hash(text)) % LIMIT;
 }

@@ -3,7 +3,6 @@
  * keys of their chunks, and what the attributes of groups say about other nodes.
  */
 export {
-  addHash,
   ArrayKeys,
   listHierarchy,
   type ListingEvents,
@@ -31,7 +30,6 @@ export {
 } from "./node_location.ts";
 export {
   findPaths,
-  type FoundPaths,
   isInvalid,
   isInvalidInside,
   type Node,

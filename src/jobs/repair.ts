@@ -7,6 +7,7 @@ import {
 import { changeZarrJson, parseExactZarrJson } from "../metadata/mod.ts";
 import {
   assertWritable,
+  canRecover,
   type Recovery,
   type Store,
   write,
@@ -29,12 +30,7 @@ import {
   VERIFY_OPTIONS,
   type VerifyOptions,
 } from "./verify/findings.ts";
-import {
-  canRecover,
-  journalProblems,
-  recoverPlace,
-  verify,
-} from "./verify/verify.ts";
+import { journalProblems, recoverPlace, verify } from "./verify/verify.ts";
 
 /**
  * Repairs an array, or a group with everything in it, as far as no guess is needed:

@@ -51,6 +51,7 @@ export { MemoryStore } from "./memory_store.ts";
 export {
   assertLinks,
   assertWritable,
+  canRecover,
   isSameValue,
   recover,
   type RecoverOptions,

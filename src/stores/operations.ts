@@ -162,6 +162,12 @@ interface RecoverableStore {
   recover(options: RecoverOptions): Promise<Recovery>;
 }
 
+/** Whether the writes of killed programs are finished by {@linkcode recover} in a store. */
+export function canRecover(store: Store): store is Store & RecoverableStore {
+  const { recover } = store as Partial<RecoverableStore>;
+  return typeof recover === "function";
+}
+
 /**
  * Finishes the writes of killed programs in a store: each chunk whose parts were being
  * replaced or deleted gets all of its new parts or loses all of them, and temporary
@@ -194,8 +200,7 @@ export async function recover(
   store: Store,
   options: RecoverOptions = {},
 ): Promise<Recovery> {
-  const { recover } = store as Partial<RecoverableStore>;
-  if (typeof recover === "function") return await recover.call(store, options);
+  if (canRecover(store)) return await store.recover(options);
   throw new TypeError(
     `Cannot recover ${
       describeStore(store)

@@ -14,6 +14,7 @@ import {
   type Store,
   type StoreKey,
 } from "../../mod.ts";
+import { addHash } from "../../src/jobs/convert/source_files.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
 import { contentsOf } from "../support/bytes.ts";
 import {
@@ -372,6 +373,19 @@ Deno.test("convert notices changes of the source", async () => {
     );
     assertEquals(isFirst, false);
     assertEquals(await target.get("/zarr.json"), undefined);
+  }
+});
+
+Deno.test("addHash gives the same sum in any order, also where the sum begins anew", () => {
+  const texts = Array.from({ length: 20 }, (_, i) => `/c/${i}`);
+  for (let start = 2 ** 52 - 3; start < 2 ** 52; start++) {
+    const sum = texts.reduce(addHash, start);
+    assertEquals(texts.toReversed().reduce(addHash, start), sum);
+    const exact = texts.reduce(
+      (sum, text) => sum + BigInt(addHash(0, text)),
+      BigInt(start),
+    );
+    assertEquals(BigInt(sum), exact % 2n ** 52n);
   }
 });
 

@@ -4,6 +4,7 @@ import { digestOf, isSameBytes } from "../../runtime/mod.ts";
 import {
   assertWritable,
   backendOf,
+  canRecover,
   describeStore,
   recover,
   remove,
@@ -73,7 +74,7 @@ export async function claimTarget(
   if (found?.inPlace) throw inPlaceError(target);
   let earlier = found?.earlier;
   if (overwrite) {
-    assertListing(target);
+    if (typeof target.store.list !== "function") throw unlistedError(target);
     earlier = await earlierDocuments(plan, found, options);
   } else if (found !== undefined) {
     if (!resume && !share) throw unfinishedError(target);
@@ -86,7 +87,11 @@ export async function claimTarget(
   if (dryRun) return NO_CLAIM;
   if (found !== undefined && share) return { ...NO_CLAIM, marker: found };
   // A run that was killed may have left temporary files, also of the marker.
-  await recoverTarget(target, options);
+  if (canRecover(target.store)) {
+    const { signal } = options;
+    const path = target.root.slice(1);
+    await recover(target.store, { path, ...signal && { signal } });
+  }
   const marker = newMarker(digest, { own: ownDocuments(plan), earlier });
   const undo = () => setMarker(target, found, {});
   if (found !== undefined || overwrite) {
@@ -224,24 +229,6 @@ function assertSamePlan(
   if (found.earlier && share) throw unfinishedError(target);
 }
 
-/** Finishes the writes of killed programs, in stores that can. */
-async function recoverTarget(
-  { store, root }: Place,
-  { signal }: StoreOptions,
-): Promise<void> {
-  if (typeof (store as { recover?: unknown }).recover !== "function") return;
-  await recover(store, { path: root.slice(1), ...signal && { signal } });
-}
-
-function assertListing(target: Place): void {
-  if (typeof target.store.list === "function") return;
-  throw new TypeError(
-    `Cannot overwrite ${
-      describePlace(target)
-    }: the store has no "list" method, so that what is there cannot be found`,
-  );
-}
-
 async function isStored(target: Place, options: StoreOptions) {
   const key = documentKey(target, "");
   return await target.store.get(key, options) !== undefined;
@@ -262,6 +249,14 @@ async function assertSameDocuments(
       } is another one than this conversion writes`,
     );
   }
+}
+
+function unlistedError(target: Place): TypeError {
+  return new TypeError(
+    `Cannot overwrite ${
+      describePlace(target)
+    }: the store has no "list" method, so that what is there cannot be found`,
+  );
 }
 
 function existsError(target: Place, what: string): Error {

@@ -143,7 +143,8 @@ export async function convert(
     arrays,
     total,
     v2Documents: listed.v2Documents,
-    v2Nodes: listed.v2Nodes,
+    v2Nodes: plan.nodes.filter(({ v2Documents }) => v2Documents.length > 0)
+      .map(({ path }) => path),
     leftOut: plan.leftOut,
     excluded: [...plan.selected.excluded],
     others: plan.others,

@@ -1,7 +1,6 @@
-import { isInShare, parsedArrayOf } from "../../arrays/mod.ts";
+import { hash, isInShare, parsedArrayOf } from "../../arrays/mod.ts";
 import { MetadataError, sentence } from "../../errors/mod.ts";
 import {
-  addHash,
   ArrayKeys,
   describePlace,
   keysLeftOut,
@@ -25,8 +24,6 @@ export interface ListedSource {
   readonly markers: readonly StoreKey[];
   /** The keys of Zarr v2 metadata beside a `zarr.json`. */
   readonly v2Documents: readonly StoreKey[];
-  /** The paths of the nodes of Zarr v2. */
-  readonly v2Nodes: readonly string[];
   /** A number that depends on the keys of all chunks and files, and in file stores on their versions. */
   readonly fingerprint: number;
 }
@@ -67,10 +64,7 @@ export async function listSource(
     // The marker of this run may lie in a node that is left out.
     any: (key) => void (key.endsWith(MARKER) && markers.push(key)),
   });
-  const v2Nodes = plan.nodes
-    .filter(({ v2Documents }) => v2Documents.length > 0)
-    .map(({ path }) => path);
-  return { files, markers, v2Documents, v2Nodes, fingerprint };
+  return { files, markers, v2Documents, fingerprint };
 }
 
 /**
@@ -109,6 +103,14 @@ async function listWithFingerprint(
     },
   }, options);
   return sum;
+}
+
+/** Sums stay below this number, so that adding a hash of 32 bits never rounds. */
+const LIMIT = 2 ** 52;
+
+/** Adds the hash of a text to a sum of hashes, which does not depend on their order. */
+export function addHash(sum: number, text: string): number {
+  return (sum + hash(text)) % LIMIT;
 }
 
 /** The keys of the arrays of a conversion in the target, by path. */

@@ -5,6 +5,7 @@ import { hasNonFinite } from "../../metadata/mod.ts";
 import { runConcurrently } from "../../runtime/mod.ts";
 import {
   backendOf,
+  canRecover,
   mayBePart,
   recover,
   type RecoverOptions,
@@ -190,11 +191,6 @@ export function journalProblems(error: unknown): string[] | undefined {
   const messages = errors.map(messageOf);
   const areAll = messages.every((text) => text.includes("journal"));
   return areAll ? messages : undefined;
-}
-
-/** Whether writes of killed programs are finished by `recover` in a store. */
-export function canRecover(store: Store): boolean {
-  return typeof (store as { recover?: unknown }).recover === "function";
 }
 
 /**
