@@ -1,5 +1,5 @@
 import { dirname, relative, resolve } from "node:path";
-import { parseArray } from "../arrays/mod.ts";
+import { parseArray, type ParsedArray } from "../arrays/mod.ts";
 import {
   type Conversion,
   convert,
@@ -11,13 +11,7 @@ import {
   type NodeLocation,
   type RecodedChunks,
 } from "../jobs/mod.ts";
-import {
-  type ArrayMetadata,
-  namedCodecs,
-  type NamedConfiguration,
-} from "../metadata/mod.ts";
 import { FileSystemStore } from "../stores/mod.ts";
-import { innermostCodecs } from "../zarrita/mod.ts";
 import {
   type Arguments,
   type Command,
@@ -32,7 +26,7 @@ import {
   RECODING,
   SPEED_OPTIONS,
 } from "./convert_arguments.ts";
-import { drawParts, nameOf } from "./draw_array.ts";
+import { drawParts, nameOf, neededCodecs } from "./draw_array.ts";
 import { withFlags } from "./error_output.ts";
 import {
   bytesText,
@@ -41,7 +35,6 @@ import {
   someOf,
   unitsText,
 } from "./format.ts";
-import { neededCodecs } from "./needed_codecs.ts";
 import {
   assertPath,
   findArchive,
@@ -202,7 +195,7 @@ function hintForReaders(
   io: Io,
 ): void {
   const codecs = args.has("plain") &&
-    neededCodecs(arrays.map(({ metadata }) => metadata.codecs));
+    neededCodecs(arrays.map(({ metadata }) => parseArray(metadata)));
   if (codecs) io.hint(codecs);
   const misread = arrays.find(({ metadata }) =>
     metadata.storage_transformers?.length &&
@@ -303,26 +296,21 @@ function drawLayout(
       size: size === undefined ? "" : countText(size),
       holds: "",
     }))),
-    ...recoded ? [encodingText(metadata, recoded)] : [],
+    ...recoded ? [encodingText(array, recoded)] : [],
   ];
 }
 
 /** How chunks will be encoded, and how often those of the source are decoded for it. */
 function encodingText(
-  metadata: ArrayMetadata,
+  { chunk, innermost, innerChunkShape }: ParsedArray,
   { decodes }: RecodedChunks,
 ): string {
-  const { chunk_shape } = metadata.chunk_grid.configuration;
-  let shape = shapeText(chunk_shape);
-  let codecs = namedCodecs(metadata.codecs);
-  if (codecs[0]?.name === "sharding_indexed") {
-    const { chunk_shape: inner } = codecs[0].configuration as {
-      chunk_shape: number[];
-    };
-    shape = `shards of ${shape} in chunks of ${shapeText(inner)}`;
-    codecs = namedCodecs(innermostCodecs(codecs) as NamedConfiguration[]);
-  } else shape = `chunks of ${shape}`;
-  const names = codecs.map(({ name }) => name).join(", ");
+  const shape = innerChunkShape
+    ? `shards of ${shapeText(chunk.shape)} in chunks of ${
+      shapeText(innerChunkShape)
+    }`
+    : `chunks of ${shapeText(chunk.shape)}`;
+  const names = innermost.codecs.map(({ name }) => name).join(", ");
   const count = decodes.toFixed(decodes < 10 ? 2 : 0);
   const times = decodes === 0
     ? ", as they are encoded"

@@ -1,4 +1,4 @@
-import { countOfGrid } from "../arrays/mod.ts";
+import { countOfGrid, type ParsedArray } from "../arrays/mod.ts";
 import type { InspectedArray } from "../jobs/mod.ts";
 import type { NamedConfiguration } from "../metadata/mod.ts";
 import { bytesText, countText, shapeText, unitsText } from "./format.ts";
@@ -105,4 +105,55 @@ function codecsText(codecs: readonly (string | NamedConfiguration)[]): string {
     return nameOf(codec) +
       (Array.isArray(inner) ? ` [${codecsText(inner)}]` : "");
   }).join(", ");
+}
+
+/** The codecs that most readers of Zarr v3 have. */
+const COMMON: readonly string[] = [
+  ...["blosc", "bytes", "crc32c", "gzip", "sharding_indexed", "transpose"],
+  ...["vlen-bytes", "vlen-utf8", "zstd"],
+];
+
+/** The versions of imagecodecs, in the notation of pip, that register codecs in zarr-python, or `undefined` if none of the codecs is of imagecodecs. */
+export function imagecodecsFor(names: readonly string[]): string | undefined {
+  if (!names.some(isOfImagecodecs)) return undefined;
+  // Later versions have another codec of this name.
+  const last = names.includes("imagecodecs_floatpred") ? ",<=2026.6.26" : "";
+  return `imagecodecs>=2026.5.10${last}`;
+}
+
+/**
+ * Says which codecs of arrays not every reader has, how a reader gets them, and how to make
+ * a copy that needs none of them; `undefined` if there are none.
+ */
+export function neededCodecs(
+  arrays: readonly ParsedArray[],
+): string | undefined {
+  const names = arrays.flatMap(({ levels }) =>
+    levels.flatMap(({ codecs }) => codecs.map(({ name }) => name))
+  );
+  const needed = [...new Set(names)].filter((name) => !COMMON.includes(name));
+  if (needed.length === 0) return undefined;
+  const texts = Array.from(
+    Map.groupBy(needed, (name) => sourceOf(name, needed)),
+    ([source, names]) => `${names.join(" and ")} (${source})`,
+  );
+  return `Readers need ${
+    texts.join(" and ")
+  }; zarr-parts convert --plain --codecs zstd makes a copy without these codecs`;
+}
+
+/** How readers get a codec. */
+function sourceOf(name: string, needed: readonly string[]): string {
+  if (isOfImagecodecs(name)) {
+    return `zarr-python: pip install "${
+      imagecodecsFor(needed)
+    }"; from imagecodecs.zarr import register_codecs; register_codecs()`;
+  }
+  return name.startsWith("numcodecs.")
+    ? "zarr-python 3 has it, TensorStore and GDAL do not"
+    : "zarrita: registerCodecs of zarr-parts";
+}
+
+function isOfImagecodecs(name: string): boolean {
+  return name.startsWith("imagecodecs_");
 }

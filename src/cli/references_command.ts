@@ -9,8 +9,8 @@ import {
   usageError,
   wholeNumber,
 } from "./command.ts";
+import { neededCodecs } from "./draw_array.ts";
 import { unitsText } from "./format.ts";
-import { neededCodecs } from "./needed_codecs.ts";
 import { openSource, pathOf } from "./open_store.ts";
 import type { Outputs } from "./outputs.ts";
 import { NODES, SOURCE } from "./shared_options.ts";
@@ -73,9 +73,7 @@ export const REFERENCES: Command = {
     if (!args.has("quiet")) {
       const options = { ...NODES.read(args), signal: io.signal };
       const { nodes } = await readNodes(placeOf(store), options);
-      const codecs = neededCodecs(
-        nodes.flatMap(({ array }) => array ? [array.metadata.codecs] : []),
-      );
+      const codecs = neededCodecs(nodes.flatMap(({ array }) => array ?? []));
       if (codecs) io.hint(codecs);
     }
     if (count > MANY && !args.has("json")) {

@@ -13,7 +13,7 @@ export {
   type Zarrita,
 } from "./set_sharded.ts";
 export type { ZarritaArray } from "./zarrita_array.ts";
-export { INNER_CHUNKS, innermostCodecs } from "./sharded_array.ts";
+export { INNER_CHUNKS } from "./sharded_array.ts";
 export {
   withZarrParts,
   type ZarritaStore,

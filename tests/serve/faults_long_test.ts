@@ -13,6 +13,7 @@ import {
   type StoreKey,
 } from "../../mod.ts";
 import { createHandler, type ServedForm } from "../../serve.ts";
+import { isSameBytes } from "../../src/runtime/mod.ts";
 import { storeOf } from "../../src/stores/mod.ts";
 import { serve } from "../stores/loopback.ts";
 import { inTempDir } from "../stores/temp_dir.ts";
@@ -23,6 +24,7 @@ import {
   bytesOf,
   CHUNK,
   createInParts,
+  makeOld,
   served,
   storeInParts,
 } from "./serving.ts";
@@ -40,23 +42,6 @@ const REQUESTS: RequestInit[] = [
   { headers: { "if-none-match": '"x"' } },
   { headers: { "if-match": '"x"' } },
 ];
-
-Deno.test("createHandler finds damage of a chunk whose version it keeps", async () => {
-  const store = await storeInParts();
-  const get = served(store);
-  assertEquals(await bytesOf(await get(PATH)), CHUNK);
-  await store.delete("/dem/c/2/1.shard.index");
-  for (const init of [REQUESTS[0]!, REQUESTS[1]!, REQUESTS[4]!]) {
-    const response = await get(PATH, init);
-    assertEquals(response.status, 502, JSON.stringify(init));
-    await response.body?.cancel();
-  }
-  await store.delete("/dem/c/2/1.shard");
-  await store.delete("/dem/c/2/1.shard.header");
-  const absent = await get(PATH);
-  assertEquals(absent.status, 404);
-  await absent.body?.cancel();
-});
 
 /** A store whose every operation is replaced. */
 function storeThat<T>(act: () => Promise<T>): Store {
@@ -400,26 +385,6 @@ Deno.test("createHandler sends no fewer bytes than it announces of a store witho
   assertEquals(get.errors.length, 3);
 });
 
-Deno.test("createHandler stops reading once the client has left", async () => {
-  const store = new LargeStore(2 ** 40);
-  const errors: unknown[] = [];
-  const server = serve(createHandler(store, {
-    form: "stored",
-    onError: (error) => errors.push(error),
-  }));
-  const leaving = new AbortController();
-  const response = await fetch(`${server.url}/c/0`, { signal: leaving.signal });
-  const reader = response.body!.getReader();
-  await reader.read();
-  leaving.abort();
-  await reader.closed.catch(() => {});
-  await server.close();
-  const { bytesRead: read } = store;
-  await new Promise((resolve) => setTimeout(resolve, 50));
-  assertEquals(store.bytesRead, read);
-  assertEquals(errors, []);
-});
-
 Deno.test("createHandler ends a store's operation once the client has left", async () => {
   const left = new Error("Left");
   const client = new AbortController();
@@ -447,9 +412,12 @@ Deno.test("createHandler ends a store's operation once the client has left", asy
 
 Deno.test("createHandler streams long values from files, and closes the files", async () => {
   await inTempDir(async (folder) => {
-    const bytes = countingBytes(300_000);
+    const bytes = countingBytes(10_000_000);
     const store = new FileSystemStore(folder);
+    const shape = [4000, 2500];
     const metadata = arrayMetadata({
+      shape,
+      chunk_grid: { name: "regular", configuration: { chunk_shape: shape } },
       storage_transformers: [
         concatParts({ key_suffix: ".a" }, { key_suffix: ".b", size: 100_000 }),
       ],
@@ -457,28 +425,17 @@ Deno.test("createHandler streams long values from files, and closes the files", 
     const chunks = await createArrayChunks(store, "", metadata);
     await chunks.set([0, 0], bytes);
     for (const isOld of [false, true]) {
-      for (const part of isOld ? [".a", ".b"] : []) {
-        await Deno.utime(`${folder}/c/0/0${part}`, 1e9, 1e9);
-      }
+      if (isOld) await makeOld(folder);
       const get = served(store);
-      for (const tries of [1, 2, 3]) {
-        const whole = await get("/c/0/0");
-        assertEquals(await bytesOf(whole), bytes, `${isOld}, ${tries}`);
-        const range = "bytes=99999-200000";
-        const some = await get("/c/0/0", { headers: { range } });
-        assertEquals(await bytesOf(some), bytes.slice(99_999, 200_001));
-        const left = await get("/c/0/0");
-        const reader = left.body!.getReader();
+      const range = { headers: { range: "bytes=99999-5000000" } };
+      for (let tries = 1; tries <= 2; tries++) {
+        assert(isSameBytes(await bytesOf(await get("/c/0/0")), bytes));
+        const some = await bytesOf(await get("/c/0/0", range));
+        assert(isSameBytes(some, bytes.subarray(99_999, 5_000_001)));
+        const reader = (await get("/c/0/0")).body!.getReader();
         await reader.read();
         await reader.cancel();
       }
-      // A chunk that is replaced is sent whole, as it was or as it is.
-      const before = await get("/c/0/0");
-      const other = bytes.map((byte) => byte ^ 255);
-      await chunks.set([0, 0], other);
-      assertEquals(await bytesOf(before), bytes);
-      assertEquals(await bytesOf(await get("/c/0/0")), other);
-      await chunks.set([0, 0], bytes);
       assertEquals(get.errors, []);
     }
   });

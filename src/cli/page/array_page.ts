@@ -1,11 +1,8 @@
 import { html, raw } from "hono/html";
-import { openArrayChunks } from "../../arrays/mod.ts";
+import { openArrayChunks, parseArray } from "../../arrays/mod.ts";
 import type { InspectedArray, InspectedChunk } from "../../jobs/mod.ts";
-import { parseExtension } from "../../metadata/mod.ts";
-import { innermostCodecs } from "../../zarrita/mod.ts";
-import { fieldsOf } from "../draw_array.ts";
+import { fieldsOf, imagecodecsFor } from "../draw_array.ts";
 import { bytesText, countText, shapeText, unitsText } from "../format.ts";
-import { imagecodecsFor } from "../needed_codecs.ts";
 import {
   arrayScript,
   choosePictureAxes,
@@ -67,8 +64,7 @@ export async function arrayPage(
     ? chunk?.coordinates
     : chosen ?? gridShape.map(() => 0);
   const url = urlOf(root, path);
-  const codecs = innermostCodecs(metadata.codecs)
-    .map((codec) => parseExtension(codec, "codec").name);
+  const codecs = parseArray(metadata).innermost.codecs.map(({ name }) => name);
   const title = `${unit === "shard" ? "Shard" : "Chunk"} ${shown?.join(", ")}`;
   const described = problem === undefined
     ? chunk && describeChunk(array, axes, chunk)
