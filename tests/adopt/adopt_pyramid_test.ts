@@ -167,6 +167,35 @@ for (const isPlanar of [false, true]) {
   }
 }
 
+Deno.test("adoptPyramid puts the bands of a mosaic before its rows", async () => {
+  const sizes: Size[] = [[32, 32], [16, 16]];
+  const [one, other] = [0, 1].map((seed) =>
+    pyramidFile(sizes, { bands: 3, seed })
+  );
+  await adopted(
+    { "a.tif": one!, "b.tif": other! },
+    { "a.tif": [0, 0, 0], "b.tif": [1, 0, 0] },
+    {},
+    async (store) => {
+      for (const [level, size] of sizes.entries()) {
+        const { shape, data } = await read(store, `group/${level}`);
+        const [height, width] = size;
+        assertEquals(shape, [3, 2 * height, width]);
+        const [first, second] = [0, 1].map((seed) =>
+          expectedOf(level, size, 3, seed)
+        );
+        const area = height * width;
+        const expected = [0, 1, 2].flatMap((band) =>
+          [first!, second!].flatMap((part) =>
+            part.slice(band * area, (band + 1) * area)
+          )
+        );
+        assertEquals(data, expected);
+      }
+    },
+  );
+});
+
 Deno.test("adoptPyramid tells the place of a mosaic, and that of each level", async () => {
   const sizes: Size[] = [[64, 64], [32, 32], [16, 16]];
   const edge: Size[] = [[64, 32], [32, 16], [16, 8]];

@@ -500,6 +500,11 @@ Deno.test("adoptTiffs leaves out damaged pages behind a sound one, and notes the
       const only = await adoptTiffs(first, "", { page: 0 });
       assertEquals(only.report.notes, []);
       assertEquals(only.chunks.metadata.shape, [16, 16]);
+      // A page beyond those that are found may be there in a whole file.
+      await assertRejects(
+        () => adoptTiffs(first, "", { page: 9, overwrite: true }),
+        notes.join().includes("after the first") ? DamageError : RangeError,
+      );
     });
   }
   await t.step("a damaged first page", async () => {
