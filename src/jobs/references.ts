@@ -28,7 +28,6 @@ import {
 import { partsOfChunk, type StoredPart } from "./stored_chunks.ts";
 import {
   documentKey,
-  type Node,
   NODE_OPTIONS,
   type NodeLocation,
   type NodeSelection,
@@ -131,7 +130,13 @@ async function* documentOf(
 ): AsyncGenerator<string> {
   const { nodes } = await readNodes(place, options);
   // Nothing is written of a group of which an array has no references.
-  const arrays = nodes.map((node) => openNode(place, node, options));
+  const arrays = nodes.map(({ path, document, array }) =>
+    array && inDocument(
+      documentKey(place, path),
+      describeStore(place.store),
+      () => referArray(place, path, document as Members, array),
+    )
+  );
   yield '{"version":1,"refs":{';
   let separator = "\n";
   let count = 0;
@@ -148,7 +153,7 @@ async function* documentOf(
     }`;
     separator = ",\n";
     if (array === undefined) continue;
-    for await (const found of array.references()) {
+    for await (const found of referencesOf(array, options)) {
       for (const [coordinates, reference] of found) {
         const key = `${folder}${["c", ...coordinates].join("/")}`;
         yield `${separator}${JSON.stringify(key)}:${JSON.stringify(reference)}`;
@@ -168,18 +173,6 @@ type Reference =
 /** The grid coordinates of a chunk, and where it is. */
 type ChunkReference = readonly [coordinates: readonly number[], Reference];
 
-function openNode(
-  place: Place,
-  { path, document, array }: Node,
-  options: ReferencesOptions,
-): ReferredArray | undefined {
-  return array && inDocument(
-    documentKey(place, path),
-    describeStore(place.store),
-    () => new ReferredArray(place, path, document as Members, array, options),
-  );
-}
-
 /** Consolidated metadata would repeat the documents of all arrays. */
 function plainGroup(document: unknown): unknown {
   const { consolidated_metadata: _, ...group } = document as Members;
@@ -187,38 +180,36 @@ function plainGroup(document: unknown): unknown {
 }
 
 /** An array whose chunks are referred to: its innermost chunks. */
-class ReferredArray {
+interface ReferredArray {
+  readonly store: Store;
+  readonly chunks: ArrayChunks;
+  readonly array: ParsedArray;
   /** The document of an array whose chunks are the innermost chunks of this one. */
   readonly document: Members;
-  readonly #place: Place;
-  readonly #chunks: ArrayChunks;
-  readonly #array: ParsedArray;
-  readonly #options: ReferencesOptions;
   /** The shape of the innermost chunks, by the dimensions of the array. */
-  readonly #innerShape: readonly number[];
+  readonly innerShape: readonly number[];
+}
 
-  constructor(
-    place: Place,
-    path: string,
-    document: Members,
-    array: ParsedArray,
-    options: ReferencesOptions,
-  ) {
-    this.#place = place;
-    this.#options = options;
-    this.#chunks = new ArrayChunks(place.store, pathIn(place, path), array);
-    this.#array = array;
-    const { levels, innermost } = array;
-    let shape = innermost.shape;
-    for (const { shard, path } of levels.toReversed()) {
-      if (shard === undefined) continue;
-      assertSeparable(shard.before, ["transpose"], path);
-      assertSeparable(shard.after, ["crc32c"], path);
-      shape = inOuterOrder(shape, shard.order);
-    }
-    this.#innerShape = shape;
-    const { storage_transformers: _, ...rest } = document;
-    this.document = {
+/** @throws {MetadataError} If inner chunks cannot be decoded one by one. */
+function referArray(
+  { store, root }: Place,
+  path: string,
+  document: Members,
+  array: ParsedArray,
+): ReferredArray {
+  const { levels, innermost } = array;
+  let shape = innermost.shape;
+  for (const { shard, path } of levels.toReversed()) {
+    if (shard === undefined) continue;
+    assertSeparable(shard.before, ["transpose"], path);
+    assertSeparable(shard.after, ["crc32c"], path);
+    shape = inOuterOrder(shape, shard.order);
+  }
+  const { storage_transformers: _, ...rest } = document;
+  return {
+    ...{ store, array, innerShape: shape },
+    chunks: new ArrayChunks(store, pathIn({ store, root }, path), array),
+    document: {
       ...rest,
       chunk_grid: { name: "regular", configuration: { chunk_shape: shape } },
       chunk_key_encoding: {
@@ -228,96 +219,87 @@ class ReferredArray {
       codecs: levels.length === 1
         ? rest.codecs
         : levels.flatMap(({ shard, codecs }) => shard?.before ?? codecs),
-    };
-  }
+    },
+  };
+}
 
-  /** The references of all chunks, some at a time. */
-  async *references(): AsyncGenerator<ChunkReference[]> {
-    const options = this.#options;
-    const stored = typeof this.#place.store.list === "function"
-      ? this.#chunks.list(options)
-      : chunksOfGrid(this.#chunks.gridShape);
-    let batch: Promise<ChunkReference[]>[] = [];
-    for await (const coordinates of stored) {
-      batch.push(this.#referencesOf(coordinates));
-      if (batch.length < AT_ONCE) continue;
-      yield (await Promise.all(batch)).flat();
-      batch = [];
-    }
+/** The references of all chunks, some at a time. */
+async function* referencesOf(
+  array: ReferredArray,
+  options: ReferencesOptions,
+): AsyncGenerator<ChunkReference[]> {
+  const { store, chunks } = array;
+  const stored = typeof store.list === "function"
+    ? chunks.list(options)
+    : chunksOfGrid(chunks.gridShape);
+  let batch: Promise<ChunkReference[]>[] = [];
+  for await (const coordinates of stored) {
+    batch.push(referencesOfChunk(array, coordinates, options));
+    if (batch.length < AT_ONCE) continue;
     yield (await Promise.all(batch)).flat();
+    batch = [];
   }
+  yield (await Promise.all(batch)).flat();
+}
 
-  /** The references of a stored chunk, or of the inner chunks of a shard. */
-  async #referencesOf(
-    coordinates: readonly number[],
-  ): Promise<ChunkReference[]> {
-    const options = this.#options;
-    const size = await this.#chunks.size(coordinates, options);
-    if (size === undefined) return [];
-    const { parts, chunk } = this.#array;
-    const key = this.#chunks.key(coordinates);
-    if (chunk.shard && isAdopted(parts, chunk.shard.layout)) {
-      await checkFileRecord({ store: this.#place.store, key }, options);
-    }
-    const objects = await partsOfChunk(
-      this.#place.store,
-      key,
-      parts,
-      size,
-      options,
-    );
-    const value: ChunkBytes = {
-      size,
-      read: (range) => this.#chunks.getRange(coordinates, range, options),
-    };
-    const found: ChunkReference[] = [];
-    const first = coordinates.map((c, i) => c * chunk.shape[i]!);
-    for await (const inner of innermostOf(value, chunk, key)) {
-      const start = inner.first.map((at, i) => first[i]! + at);
-      if (start.some((at, i) => at >= this.#array.shape[i]!)) continue;
-      found.push([
-        start.map((at, i) => at / this.#innerShape[i]!),
-        await this.#referenceTo(coordinates, objects, inner),
-      ]);
-    }
-    return found;
+/** The references of a stored chunk, or of the inner chunks of a shard. */
+async function referencesOfChunk(
+  { store, chunks, array, innerShape }: ReferredArray,
+  coordinates: readonly number[],
+  options: ReferencesOptions,
+): Promise<ChunkReference[]> {
+  const size = await chunks.size(coordinates, options);
+  if (size === undefined) return [];
+  const { parts, chunk } = array;
+  const key = chunks.key(coordinates);
+  if (chunk.shard && isAdopted(parts, chunk.shard.layout)) {
+    await checkFileRecord({ store, key }, options);
   }
+  const objects = await partsOfChunk(store, key, parts, size, options);
+  const value: ChunkBytes = {
+    size,
+    read: (range) => chunks.getRange(coordinates, range, options),
+  };
+  const found: ChunkReference[] = [];
+  for await (const inner of innermostOf(value, chunk, key)) {
+    const start = inner.first.map((at, i) =>
+      coordinates[i]! * chunk.shape[i]! + at
+    );
+    if (start.some((at, i) => at >= array.shape[i]!)) continue;
+    found.push([
+      start.map((at, i) => at / innerShape[i]!),
+      await referenceTo(inner, key, value, objects, options),
+    ]);
+  }
+  return found;
+}
 
-  async #referenceTo(
-    coordinates: readonly number[],
-    objects: readonly StoredPart[],
-    { offset, length }: InnermostChunk,
-  ): Promise<Reference> {
-    const object = objects.find((each) =>
-      length > 0 && offset >= each.offset &&
-      offset + length <= each.offset + each.length
-    );
-    if (object) {
-      return [this.#urlOf(object.key), offset - object.offset, length];
-    }
-    const { inlineLimit = 4096 } = this.#options;
-    if (length > inlineLimit) {
-      throw new RangeError(
-        sentence`${length} bytes at ${offset} of chunk ${
-          this.#chunks.key(coordinates)
-        } lie in several objects, where at most ${inlineLimit} are written into references; expected a greater inlineLimit, or an array by zarr-parts convert --plain`,
-      );
-    }
-    const bytes = await this.#chunks.getRange(
-      coordinates,
-      { offset, length },
-      this.#options,
-    );
-    return `base64:${encodeBase64(bytes ?? new Uint8Array())}`;
+/** The reference to a range of a chunk. */
+async function referenceTo(
+  { offset, length }: InnermostChunk,
+  key: StoreKey,
+  chunk: ChunkBytes,
+  objects: readonly StoredPart[],
+  { urlPrefix, inlineLimit = 4096 }: ReferencesOptions,
+): Promise<Reference> {
+  const object = objects.find((each) =>
+    length > 0 && offset >= each.offset &&
+    offset + length <= each.offset + each.length
+  );
+  if (object) {
+    const path = object.key.slice(1);
+    const url = /^https?:/.test(urlPrefix)
+      ? path.split("/").map(encodeURIComponent).join("/")
+      : path;
+    return [urlPrefix + url, offset - object.offset, length];
   }
-
-  #urlOf(key: StoreKey): string {
-    const { urlPrefix } = this.#options;
-    const path = key.slice(1);
-    return /^https?:/.test(urlPrefix)
-      ? urlPrefix + path.split("/").map(encodeURIComponent).join("/")
-      : urlPrefix + path;
+  if (length > inlineLimit) {
+    throw new RangeError(
+      sentence`${length} bytes at ${offset} of chunk ${key} lie in several objects, where at most ${inlineLimit} are written into references; expected a greater inlineLimit, or an array by zarr-parts convert --plain`,
+    );
   }
+  const bytes = await chunk.read({ offset, length });
+  return `base64:${encodeBase64(bytes ?? new Uint8Array())}`;
 }
 
 /** An innermost chunk, and where it is in a stored chunk: its bytes, and its first element. */

@@ -27,7 +27,6 @@ import {
   type ConvertOptions,
 } from "./convert_options.ts";
 import { recodeArray } from "../recode/recode_run.ts";
-import { hasThreadedWork } from "../recode/recode_way.ts";
 import { type ConvertPlan, planConversion } from "./convert_plan.ts";
 import { copyValue, countValues, valuesOf } from "./copy_values.ts";
 import {
@@ -207,8 +206,7 @@ async function copyAll(
     done(await copyValue(value, settings, { signal }));
   }, signal);
   const recoded = plan.arrays.flatMap(({ recoded }) => recoded ?? []);
-  const bytes = recoded.filter(({ way }) => hasThreadedWork(way))
-    .reduce((sum, { bytes }) => sum + bytes, 0);
+  const bytes = recoded.reduce((sum, array) => sum + array.threadedBytes, 0);
   const least = typeof options.threads === "object" ? 1 : LEAST_TO_START;
   await withThreads(bytes < least ? 0 : options.threads, async (threads) => {
     const sink = { ...settings, concurrency, before, done };

@@ -127,9 +127,12 @@ export class RecodedArray {
     return way.isDecoded ? 1 : 0;
   }
 
-  /** The length of all elements in bytes. */
-  get bytes(): number {
-    const { shape, elementSize } = this.shapes;
+  /** The length of the elements that threads can decode or encode, in bytes. */
+  get threadedBytes(): number {
+    const { way, shapes: { shape, elementSize } } = this;
+    const isCheap = way.kind === "bytes" ||
+      way.decoder.isCheap && way.encoder.isCheap;
+    if (isCheap) return 0;
     return shape.reduce((bytes, length) => bytes * length, elementSize);
   }
 

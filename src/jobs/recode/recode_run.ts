@@ -34,7 +34,7 @@ import {
   sizeOrDamage,
 } from "../stored_chunks.ts";
 import type { Box, RecodedArray } from "./recode_array.ts";
-import { type ElementsWay, isThreaded } from "./recode_way.ts";
+import type { ElementsWay } from "./recode_way.ts";
 
 /** How many chunks each thread needs at the same time, so that it never waits for work. */
 const CHUNKS_PER_THREAD = 3;
@@ -104,6 +104,8 @@ class RecodeRun {
   readonly #array: RecodedArray;
   readonly #sink: RecodeSink;
   readonly #threads: Threads | undefined;
+  /** Whether threads do a part of the work. */
+  readonly #isThreaded: boolean;
   readonly #source: ChunkSource;
   /** The layout of the shards of the target; `undefined` without shards. */
   readonly #layout: ShardLayout | undefined;
@@ -122,7 +124,7 @@ class RecodeRun {
     sink: RecodeSink,
     threads: Threads | undefined,
   ) {
-    const { pair, plan, shapes, memory } = array;
+    const { pair, plan, shapes, memory, way } = array;
     const chunks = plan.blockShape.reduce(
       (count, length, i) => count * (length / shapes.chunkShape[i]!),
       1,
@@ -136,6 +138,8 @@ class RecodeRun {
     this.#array = array;
     this.#sink = sink;
     this.#threads = threads;
+    this.#isThreaded = way.kind === "elements" &&
+      (way.decoder.usesThreads(threads) || way.encoder.usesThreads(threads));
     this.#source = sourceOf(array);
     this.#storing = new MemoryLimit(0, sink.concurrency);
     const { chunk: { shard }, parts } = parsedArrayOf(pair.target);
@@ -376,11 +380,10 @@ class RecodeRun {
       return new Uint8Array(this.#spare.splice(spare, 1)[0]!, 0, length)
         .fill(0);
     }
-    const { plan, way } = this.#array;
     const isShared = typeof SharedArrayBuffer === "function" &&
-      isThreaded(way, this.#threads);
+      this.#isThreaded;
     // Of the length of most blocks, so that it fits again.
-    const capacity = Math.max(length, plan.blockBytes);
+    const capacity = Math.max(length, this.#array.plan.blockBytes);
     return new Uint8Array(
       isShared ? new SharedArrayBuffer(capacity) : new ArrayBuffer(capacity),
       0,
@@ -435,7 +438,7 @@ class RecodeRun {
       ? new Uint8Array(this.#headSize)
       : undefined;
     const shard = encodeShard(chunks, layout, { container, prefix });
-    if (isThreaded(this.#array.way, this.#threads)) {
+    if (this.#isThreaded) {
       for (const chunk of chunks) if (chunk) freeMemory(chunk.buffer);
     }
     return shard;

@@ -9,7 +9,6 @@ import { verifyChecksum } from "../../checksum/mod.ts";
 import { describe, MetadataError, sentence } from "../../errors/mod.ts";
 import { codecKind, type NamedConfiguration } from "../../metadata/mod.ts";
 import { isSameList, ownBytes } from "../../runtime/mod.ts";
-import type { Threads } from "../../threads/mod.ts";
 import { LayoutError } from "../convert/change_layout.ts";
 import { endsWithChecksum } from "../chunk_checks.ts";
 import type { ArrayPair } from "../stored_chunks.ts";
@@ -108,21 +107,6 @@ export async function findWay(
   await encoder.assertEncodes(form, codecs);
   const fill = fillBytes(metadata, form);
   return { kind: "elements", form, fill, decoder, encoder, isSameShape };
-}
-
-/** Whether threads can do a part of the work. */
-export function hasThreadedWork(way: Way): way is ElementsWay {
-  return way.kind === "elements" &&
-    (!way.decoder.isCheap || !way.encoder.isCheap);
-}
-
-/** Whether threads do a part of the work now. */
-export function isThreaded(
-  way: Way,
-  threads: Threads | undefined,
-): way is ElementsWay {
-  return way.kind === "elements" &&
-    (way.decoder.usesThreads(threads) || way.encoder.usesThreads(threads));
 }
 
 /** Refuses to change the byte order of elements that hold numbers of different lengths. */

@@ -283,12 +283,7 @@ export class Findings {
     if (share === undefined || isInShare(share, found.key)) this.add(found);
   }
 
-  result(): {
-    findings: readonly Finding[];
-    counts: Readonly<Partial<Record<Rule, number>>>;
-    undecoded: Readonly<Record<string, number>>;
-    isSound: boolean | null;
-  } {
+  result() {
     const undecoded: Record<string, number> = {};
     for (const { unknown, count } of this.#undecoded.values()) {
       undecoded[unknown] = (undecoded[unknown] ?? 0) + count;
