@@ -299,7 +299,7 @@ const RANGES = { geographic: GEOGRAPHIC, projected: PROJECTED } as const;
 type CrsKind = keyof typeof RANGES;
 
 /** Returns the kind of a system by its code in EPSG; `undefined` for others, and for codes that are not known. */
-export function kindOfEpsg(code: number): CrsKind | undefined {
+function kindOfEpsg(code: number): CrsKind | undefined {
   const kinds = Object.keys(RANGES) as CrsKind[];
   return kinds.find((kind) =>
     RANGES[kind].trim().split(/\s+/).some((range) => {

@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { geoKeysOf, kindOfEpsg } from "../../src/tiff/georeference.ts";
+import { geoKeysOf } from "../../src/tiff/georeference.ts";
 import {
   type ArrayMetadata,
   arrayMetadata,
@@ -95,6 +95,13 @@ Deno.test("geoKeysOf finds the code of a system in all notations", () => {
   for (const [system, code, kind] of SYSTEMS) {
     assertEquals(geoKeysOf(system), keysOf(code, kind), String(system));
   }
+  // The ends of ranges, too.
+  for (const code of [4326, 4258, 3819, 3821, 20046]) {
+    assertEquals(geoKeysOf(`EPSG:${code}`), keysOf(code, "geographic"));
+  }
+  for (const code of [32632, 2000, 3857, 3816, 2193]) {
+    assertEquals(geoKeysOf(`EPSG:${code}`), keysOf(code, "projected"));
+  }
 });
 
 /** PROJJSON of systems in one another. */
@@ -110,6 +117,9 @@ Deno.test("geoKeysOf refuses systems without a code that GeoTIFF takes", () => {
   const refused: [unknown, string][] = [
     ["", 'found ""'],
     ["EPSG:4978", 'found "EPSG:4978"'], // geocentric
+    ["EPSG:4979", 'found "EPSG:4979"'],
+    ["EPSG:1999", 'found "EPSG:1999"'],
+    ["EPSG:3822", 'found "EPSG:3822"'],
     ["EPSG:5773", 'found "EPSG:5773"'], // vertical
     ["EPSG:900913", 'found "EPSG:900913"'],
     ["ESRI:102100", 'found "ESRI:102100"'],
@@ -155,17 +165,6 @@ Deno.test("geoKeysOf takes any text, and ends", () => {
       if (!(error instanceof RangeError)) throw error;
     }
   }));
-});
-
-Deno.test("kindOfEpsg tells geographic systems from projected ones, up to the ends of ranges", () => {
-  const kinds = {
-    geographic: [4326, 4258, 3819, 3821, 20046],
-    projected: [32632, 2000, 3857, 3816, 2193],
-    undefined: [0, 1999, 3822, 4978, 4979, 5773, 99999, 1.5, NaN, -1],
-  };
-  for (const [kind, codes] of Object.entries(kinds)) {
-    for (const code of codes) assertEquals(String(kindOfEpsg(code)), kind);
-  }
 });
 
 /** An array of 60 × 100 elements in shards of 32 × 48. */
