@@ -18,6 +18,7 @@ import { tiffContainer } from "../../tiff.ts";
 import { zipContainer } from "../../zip.ts";
 import { ThreadPool } from "../../zarrita.ts";
 import { encodeJson } from "../support/documents.ts";
+import { countedPool } from "../threads/counted_pool.ts";
 import { recodedCases } from "./recode_arbitraries.ts";
 import { type PlainArray, readPlain, storePlain } from "./recode_oracle.ts";
 import {
@@ -387,6 +388,24 @@ Deno.test("threads that fail on damaged chunks leave the error to the calling th
     );
     assertEquals(error.key, "/c/1/3");
   }
+});
+
+Deno.test("convert gives chunks to the threads of a pool, unless their codecs are cheap", async () => {
+  const metadata = arrayMetadata({
+    shape: [4, 2 ** 16],
+    dataType: "uint8",
+    chunkShape: [1, 2 ** 16],
+  });
+  const elements = new Uint8Array(4 * 2 ** 16).map((_, i) => i % 251);
+  const fill = new Uint8Array(1);
+  const raw = await storePlain({ metadata, size: 1, unit: 1, fill, elements });
+  const { threads, counts } = countedPool({ threads: 2 });
+  using _ = threads;
+  const chunks = [2, 2 ** 16];
+  await target(raw, { recode: { chunks, codecs: "none" }, threads });
+  assertEquals(counts.jobs, 0);
+  await target(raw, { recode: { chunks, codecs: "gzip" }, threads });
+  assert(counts.jobs > 0);
 });
 
 /** Stores an array again: transposed, in shards, with further codecs around the shards. */
