@@ -1,4 +1,4 @@
-import { ChunkList, missingArray, parsedArrayOf } from "../../arrays/mod.ts";
+import { ChunkList, missingArray } from "../../arrays/mod.ts";
 import {
   BOOLEAN,
   checkOptions,
@@ -325,7 +325,7 @@ async function listInPlace(
   const chunks = new Map(
     inPlace.map((array) => [
       array,
-      new ChunkList(parsedArrayOf(array.source).gridShape.length),
+      new ChunkList(array.source.gridShape.length),
     ]),
   );
   const others = new Set<StoreKey>();

@@ -1,6 +1,6 @@
 import { ChunkList, parsedArrayOf } from "../../arrays/mod.ts";
 import { describe, sentence } from "../../errors/mod.ts";
-import { ArrayKeys, describePlace, type Place } from "../../hierarchy/mod.ts";
+import { describePlace, type Place } from "../../hierarchy/mod.ts";
 import { isArrayDocument, parseZarrJson } from "../../metadata/mod.ts";
 import { runConcurrently } from "../../runtime/mod.ts";
 import { assertFileSize, decodeFileRecord } from "../../shards/mod.ts";
@@ -183,14 +183,10 @@ export class InPlaceRun {
   async #list(): Promise<InPlaceChunks> {
     const chunks = new Map<InPlaceArray, ChunkList>();
     for (const array of this.#arrays) {
-      const parsed = parsedArrayOf(array.source);
-      const list = new ChunkList(parsed.gridShape.length);
-      const keys = new ArrayKeys(parsed, array.root);
-      const prefix: StoreKey = `${array.root as StoreKey}/`;
-      const { store } = this.#place;
-      for await (const key of store.list!(prefix, this.#options)) {
-        const listed = keys.take(key);
-        if (listed.kind === "chunk") list.push(listed.coordinates);
+      const { source } = array;
+      const list = new ChunkList(source.gridShape.length);
+      for await (const coordinates of source.list(this.#options)) {
+        list.push(coordinates);
       }
       chunks.set(array, list);
     }
