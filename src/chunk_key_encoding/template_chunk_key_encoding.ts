@@ -59,11 +59,11 @@ export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
   /** The text between the coordinates of `{*}`. */
   readonly separator: string | undefined;
   readonly #tokens: Tokens;
+  /** Matches all keys and some other texts, and captures the digits of each placeholder. */
+  readonly #pattern: RegExp;
   /** The least number of dimensions that the format is for. */
   readonly #leastRank: number;
-  /** The number of runs of digits in a key of the least rank, and how many more one more dimension has. */
-  readonly #runs: { readonly least: number; readonly more: number };
-  /** The layout for the number of dimensions that was used last. */
+  /** The fields for the number of dimensions that was used last. */
   #layout: Layout | undefined;
 
   /**
@@ -83,20 +83,33 @@ export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
     if (separator !== undefined) assertText(separator, "a separator");
     this.format = format;
     this.separator = separator;
-    this.#tokens = parseFormat(format);
+    const tokens = this.#tokens = parseFormat(format);
     const isApart = separator !== undefined && !/^[0-9]*$/.test(separator);
-    if (hasRest(this.#tokens) && !isApart) {
+    if (hasRest(tokens) && !isApart) {
       const found = describe(separator);
       throw new RangeError(
         `Expected a separator for {*} with a character other than a digit, such as "/", found ${found}`,
       );
     }
-    const least = this.#leastRank = leastRank(format, this.#tokens);
-    const ranks = hasRest(this.#tokens)
-      ? [least, least + 1, least + 2].filter((rank) => rank <= MOST_DIMENSIONS)
-      : [least];
-    const [one, two = Infinity] = ranks.map((rank) => this.#checkKeys(rank));
-    this.#runs = { least: one!, more: two - one! };
+    const shared = ambiguousPlaceholder(tokens);
+    if (shared !== undefined) {
+      throw invalid(
+        format,
+        `could give two chunks one key, since ${shared.text} follows other digits directly; expected a character other than a digit before it, or widths such as "{0:04}"`,
+      );
+    }
+    this.#pattern = patternOf(tokens, separator);
+    const least = this.#leastRank = leastRank(format, tokens);
+    const most = Math.min(least + (hasRest(tokens) ? 2 : 0), MOST_DIMENSIONS);
+    for (let rank = least; rank <= most; rank++) {
+      const key = this.encode(new Array(rank).fill(0)); // The first numbers fit.
+      const problem = chunkKeyProblem(key);
+      if (problem === undefined) continue;
+      throw invalid(
+        format,
+        `cannot be used, since the key ${describe(key)} ${problem}`,
+      );
+    }
   }
 
   /**
@@ -108,7 +121,9 @@ export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
    */
   encode(coordinates: readonly number[]): string {
     assertCoordinates(coordinates);
-    const { texts, fields, unnumbered } = this.#layoutFor(coordinates.length);
+    const layout = this.#layoutFor(coordinates.length);
+    if (typeof layout === "string") throw invalid(this.format, layout);
+    const { fields, unnumbered } = layout;
     const wrong = unnumbered.find((dimension) => coordinates[dimension] !== 0);
     if (wrong !== undefined) {
       const found = coordinates[wrong];
@@ -117,9 +132,13 @@ export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
         `has no placeholder for dimension ${wrong}, where the only coordinate is 0 then, found ${found}; expected a placeholder for each dimension with several chunks, such as "{${wrong}}"`,
       );
     }
+    const { texts } = this.#tokens;
     let key = texts[0]!;
-    for (const [i, field] of fields.entries()) {
-      key += digitsOf(field, coordinates[field.dimension]!) + texts[i + 1];
+    for (const [i, group] of fields.entries()) {
+      const digits = group.map((field) =>
+        digitsOf(field, coordinates[field.dimension]!)
+      );
+      key += digits.join(this.separator) + texts[i + 1];
     }
     return key;
   }
@@ -134,10 +153,13 @@ export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
    */
   decode(key: string, rank?: number): number[] {
     assertKeyIsString(key);
-    const layout = this.#layoutOfKey(key, rank);
-    const digits = layout?.pattern.exec(key)?.slice(1);
-    const isKey = digits?.every((each) => Number.isSafeInteger(Number(each)));
-    if (!layout || !digits || !isKey) {
+    const digits = this.#digitsIn(key);
+    const layout = digits && this.#layoutFor(
+      hasRest(this.#tokens)
+        ? digits.length
+        : Math.max(rank ?? 0, this.#leastRank),
+    );
+    if (!digits || typeof layout !== "object") {
       const format = sentence`is not a key of the format ${this.format}`;
       const separator = this.separator === undefined
         ? ""
@@ -146,7 +168,7 @@ export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
     }
     const coordinates = new Array<number>(layout.rank).fill(0);
     let problem: string | undefined;
-    for (const [i, field] of layout.fields.entries()) {
+    for (const [i, field] of layout.fields.flat().entries()) {
       const nearest = nearestCoordinate(field, digits[i]!);
       coordinates[field.dimension] = nearest;
       problem ??= digitsProblem(field, digits[i]!, nearest);
@@ -168,51 +190,26 @@ export class TemplateChunkKeyEncoding implements ChunkKeyEncoding {
     return { name, configuration: { format, ...rest } };
   }
 
-  #layoutFor(rank: number): Layout {
-    if (this.#layout?.rank !== rank) {
-      const { format, separator = "" } = this;
-      this.#layout = layoutOf(format, this.#tokens, separator, rank);
-    }
-    return this.#layout;
-  }
-
-  /** The layout for the number of dimensions that a key has; `undefined` if the format is for no such number. */
-  #layoutOfKey(key: string, expected: number | undefined): Layout | undefined {
-    const { least, more } = this.#runs;
-    const rank = hasRest(this.#tokens)
-      ? this.#leastRank + (countRuns(key) - least) / more
-      : Math.max(expected ?? 0, this.#leastRank);
-    if (!Number.isInteger(rank)) return undefined;
-    try {
-      return this.#layoutFor(rank);
-    } catch (error) {
-      if (error instanceof RangeError) return undefined;
-      throw error;
-    }
-  }
-
-  /** Checks the keys of arrays of one rank, and returns their number of runs of digits. */
-  #checkKeys(rank: number): number {
-    const { format } = this;
-    const shared = ambiguousField(this.#layoutFor(rank));
-    if (shared !== undefined) {
-      throw invalid(
-        format,
-        `could give two chunks one key, since ${shared.text} follows other digits directly; expected a character other than a digit before it, or widths such as "{0:04}"`,
-      );
-    }
-    const key = this.encode(new Array(rank).fill(0)); // The first numbers fit.
-    const problem = chunkKeyProblem(key);
-    if (problem === undefined) return countRuns(key);
-    throw invalid(
-      format,
-      `cannot be used, since the key ${describe(key)} ${problem}`,
+  /** The digits of each number in a key; `undefined` for a text that is no key. */
+  #digitsIn(key: string): string[] | undefined {
+    const found = this.#pattern.exec(key)?.slice(1);
+    const digits = found?.flatMap((digits, i) =>
+      this.#tokens.placeholders[i]!.index === "*"
+        ? digits.split(this.separator!)
+        : digits
     );
+    return digits?.every((each) => Number.isSafeInteger(Number(each)))
+      ? digits
+      : undefined;
   }
-}
 
-function countRuns(key: string): number {
-  return key.match(/[0-9]+/g)?.length ?? 0;
+  /** The layout for a number of dimensions, or why the format is not for this number. */
+  #layoutFor(rank: number): Layout | string {
+    if (this.#layout?.rank === rank) return this.#layout;
+    const layout = layoutOf(this.#tokens, rank);
+    if (typeof layout === "object") this.#layout = layout;
+    return layout;
+  }
 }
 
 /** Returns the error for a format that cannot be used. */
@@ -232,6 +229,8 @@ interface Placeholder {
   readonly step: number;
   /** The least number of digits; 0 without padding. */
   readonly width: number;
+  /** Whether it directly follows another placeholder. */
+  readonly isAfterOther: boolean;
 }
 
 /** A format as texts and placeholders, which alternate: text, placeholder, text and so on. */
@@ -264,6 +263,7 @@ function parseFormat(format: string): Tokens {
         first: Number(first),
         step: Number(step),
         width: Number(width),
+        isAfterOther: placeholders.length > 0 && texts.at(-1) === "",
       } as const;
       assertPlaceholder(format, placeholder, placeholders);
       placeholders.push(placeholder);
@@ -308,93 +308,95 @@ function hasRest({ placeholders }: Tokens): boolean {
   return placeholders.some(({ index }) => index === "*");
 }
 
-/** Returns the format with `count` placeholders in place of `{*}`, if there is one. */
-function expand(
-  { texts, placeholders }: Tokens,
-  separator: string,
-  count: number,
-): Tokens {
-  const at = placeholders.findIndex(({ index }) => index === "*");
-  if (at < 0) return { texts, placeholders };
-  const separators = new Array<string>(count - 1).fill(separator);
-  const rest = new Array<Placeholder>(count).fill(placeholders[at]!);
-  return {
-    texts: texts.toSpliced(at + 1, 0, ...separators),
-    placeholders: placeholders.toSpliced(at, 1, ...rest),
-  };
-}
-
 /**
- * Returns the field by which two chunks could share a key, or `undefined`. The digits of
+ * Returns the placeholder by which two chunks could share a key, or `undefined`. The digits of
  * numbers that stand side by side are distinguished by their widths, of which at most one
  * may be missing.
  */
-function ambiguousField({ texts, fields }: Layout): Field | undefined {
-  let unpadded = 0; // The number of fields without a width that stand side by side.
-  return fields.find(({ width }, i) => {
-    const between = i === 0 ? "/" : texts[i]!;
-    if (between !== "") unpadded = 0;
+function ambiguousPlaceholder(
+  { texts, placeholders }: Tokens,
+): Placeholder | undefined {
+  let unpadded = 0; // The number of placeholders without a width that stand side by side.
+  return placeholders.find(({ width, isAfterOther }, i) => {
+    if (!isAfterOther) unpadded = 0;
     if (width === 0) unpadded++;
-    return /^[0-9]+$/.test(between) || unpadded > 1;
+    const isAfterDigits = i > 0 && /^[0-9]+$/.test(texts[i]!);
+    return isAfterDigits || unpadded > 1;
   });
 }
 
+/** Returns the pattern of keys. A number with a width that stands beside another has as many digits. */
+function patternOf(
+  { texts, placeholders }: Tokens,
+  separator = "",
+): RegExp {
+  const pattern = placeholders.map(({ index, width, isAfterOther }, i) => {
+    const digits = (isFixed: boolean) =>
+      `[0-9]${isFixed && width > 0 ? `{${width}}` : "+"}`;
+    const isBeforeOther = placeholders[i + 1]?.isAfterOther === true;
+    const only = digits(isAfterOther || isBeforeOther);
+    const apart = escape(separator);
+    const several = `${digits(isAfterOther)}(?:${apart}[0-9]+)*?${apart}${
+      digits(isBeforeOther)
+    }`;
+    const numbers = index === "*" ? `${only}|${several}` : only;
+    return `(${numbers})${escape(texts[i + 1]!)}`;
+  });
+  return new RegExp(`^${escape(texts[0]!)}${pattern.join("")}$`);
+}
+
 /** The digits of one coordinate in keys. */
-interface Field extends Omit<Placeholder, "index"> {
+interface Field extends Omit<Placeholder, "index" | "isAfterOther"> {
   readonly dimension: number;
   /** Whether the number has exactly `width` digits, since it stands beside another. */
   readonly isFixed: boolean;
 }
 
-/** A format for one number of dimensions. */
+/** The numbers in keys of arrays of one rank. */
 interface Layout {
   readonly rank: number;
-  /** One more than there are fields. */
-  readonly texts: readonly string[];
-  readonly fields: readonly Field[];
+  /** The fields of each placeholder: one, or those of `{*}`. */
+  readonly fields: readonly (readonly Field[])[];
   /** The dimensions without a field, along which all coordinates are 0. */
   readonly unnumbered: readonly number[];
-  /** Matches all keys and some other texts, and captures the digits of the fields. */
-  readonly pattern: RegExp;
 }
 
-/**
- * Assigns each placeholder to a dimension.
- *
- * @throws {RangeError} If the format is not for this number of dimensions.
- */
-function layoutOf(
-  format: string,
-  tokens: Tokens,
-  separator: string,
-  rank: number,
-): Layout {
-  const { length: least } = tokens.placeholders;
+/** Assigns each placeholder to a dimension, and `{*}` to all others; returns what prevents it for this number of dimensions. */
+function layoutOf(tokens: Tokens, rank: number): Layout | string {
+  const { placeholders } = tokens;
+  const { length: least } = placeholders;
   if (rank < least || rank > MOST_DIMENSIONS) {
-    throw invalid(
-      format,
-      `is for rank ${least} to ${MOST_DIMENSIONS}, found ${rank}; expected no more placeholders than dimensions`,
-    );
+    return `is for rank ${least} to ${MOST_DIMENSIONS}, found ${rank}; expected no more placeholders than dimensions`;
   }
-  const { dimensions, others } = dimensionsOf(format, tokens, rank);
-  const { texts, placeholders } = expand(tokens, separator, others.length);
-  const fields = placeholders.map(({ index: _, ...placeholder }, i) => ({
-    ...placeholder,
-    dimension: dimensions[i]!,
-    isFixed: placeholder.width > 0 &&
-      (i > 0 && texts[i] === "" ||
-        i < placeholders.length - 1 && texts[i + 1] === ""),
-  }));
-  const pattern = fields.map(({ width, isFixed }, i) =>
-    `([0-9]${isFixed ? `{${width}}` : "+"})${escape(texts[i + 1]!)}`
-  );
-  return {
-    rank,
-    texts,
-    fields,
-    unnumbered: hasRest(tokens) ? [] : others,
-    pattern: new RegExp(`^${escape(texts[0]!)}${pattern.join("")}$`),
-  };
+  const named = new Map<number, string>();
+  for (const { text, index } of placeholders) {
+    if (index === "*") continue;
+    const dimension = index < 0 ? rank + index : index;
+    if (dimension < 0 || dimension >= rank) {
+      return `holds ${text}, which is out of range for rank ${rank}`;
+    }
+    const other = named.get(dimension);
+    if (other !== undefined) {
+      return `holds ${other} and ${text}, which are the same dimension for rank ${rank}`;
+    }
+    named.set(dimension, text);
+  }
+  const others = Array.from({ length: rank }, (_, dimension) => dimension)
+    .filter((dimension) => !named.has(dimension));
+  const fields = placeholders.map(({ index, ...placeholder }, i) => {
+    const isBeforeOther = placeholders[i + 1]?.isAfterOther === true;
+    const dimensions = index === "*"
+      ? others
+      : [index < 0 ? rank + index : index];
+    return dimensions.map((dimension, k) => ({
+      ...placeholder,
+      dimension,
+      isFixed: placeholder.width > 0 &&
+        (k === 0 && placeholder.isAfterOther ||
+          k === dimensions.length - 1 && isBeforeOther),
+    }));
+  });
+  return { rank, fields, unnumbered: hasRest(tokens) ? [] : others };
 }
 
 /**
@@ -404,46 +406,10 @@ function layoutOf(
  */
 function leastRank(format: string, tokens: Tokens): number {
   for (let rank = tokens.placeholders.length;; rank++) {
-    try {
-      dimensionsOf(format, tokens, rank);
-      return rank;
-    } catch (error) {
-      if (rank >= MOST_DIMENSIONS) throw error;
-    }
+    const layout = layoutOf(tokens, rank);
+    if (typeof layout === "object") return rank;
+    if (rank >= MOST_DIMENSIONS) throw invalid(format, layout);
   }
-}
-
-/** Returns the dimensions in the order of their placeholders, and the dimensions that none names. */
-function dimensionsOf(
-  format: string,
-  { placeholders }: Tokens,
-  rank: number,
-): { dimensions: number[]; others: number[] } {
-  const named = new Map<number, string>();
-  for (const { text, index } of placeholders) {
-    if (index === "*") continue;
-    const dimension = index < 0 ? rank + index : index;
-    if (dimension < 0 || dimension >= rank) {
-      throw invalid(
-        format,
-        `holds ${text}, which is out of range for rank ${rank}`,
-      );
-    }
-    const other = named.get(dimension);
-    if (other !== undefined) {
-      throw invalid(
-        format,
-        `holds ${other} and ${text}, which are the same dimension for rank ${rank}`,
-      );
-    }
-    named.set(dimension, text);
-  }
-  const others = Array.from({ length: rank }, (_, dimension) => dimension)
-    .filter((dimension) => !named.has(dimension));
-  const dimensions = placeholders.flatMap(({ index }) =>
-    index === "*" ? others : index < 0 ? rank + index : index
-  );
-  return { dimensions, others };
 }
 
 function escape(text: string): string {
