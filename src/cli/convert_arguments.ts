@@ -1,6 +1,6 @@
 import type { FileRecoding } from "../arrays/mod.ts";
 import { parseChunkKeyEncoding } from "../chunk_key_encoding/mod.ts";
-import { MetadataError } from "../errors/mod.ts";
+import { MetadataError, nearestName } from "../errors/mod.ts";
 import type {
   ConvertOptions,
   LayoutOptions,
@@ -45,6 +45,7 @@ export const LAYOUT = {
       );
     }
     const parts = args.text("parts");
+    if (parts !== undefined) assertParts(parts);
     const keyEncoding = encodingOf(args);
     return {
       ...keyEncoding && { keyEncoding },
@@ -55,6 +56,26 @@ export const LAYOUT = {
     };
   },
 } satisfies OptionGroup;
+
+/** Parts whose sizes follow from the codecs, by the ends of their names. */
+const KNOWN_PARTS = [".index", ".crc32c"];
+
+/** Refuses lists without a part for the data, or with several where one may have a wrong name. */
+function assertParts(list: string): void {
+  const parts = list.split(",");
+  const unsized = parts.filter((part) =>
+    !part.includes(":") && !KNOWN_PARTS.some((end) => part.endsWith(end))
+  );
+  if (unsized.length === 0) {
+    throw usageError`Expected --parts with a part without a size for the data, such as ",.index", found ${list}`;
+  }
+  if (unsized.length === 1) return;
+  const meant = parts.map((part) =>
+    unsized.includes(part) ? nearestName(part, KNOWN_PARTS) ?? part : part
+  ).join(",");
+  if (meant === list) return;
+  throw usageError`Expected sizes of all parts but one in --parts, found ${list}; did you mean ${meant}?`;
+}
 
 /** The options of the speed of a recoding, which {@linkcode RECODING} reads, too. */
 export const SPEED_OPTIONS: Command["options"] = {

@@ -74,10 +74,13 @@ const MISTAKES: [string[], string][] = [
   [["convert", DEM, "b", "--resume", "--overwrite"], "--resume or --overwrite"],
   [
     ["convert", DEM, DEM],
-    "onto itself; expected another target, or a conversion in place",
+    "onto itself; expected another target, or a conversion in place (convertInPlace, --in-place)",
   ],
-  [["convert", DEM, "b", "--parts", ".index"], 'such as ["", ".index"]'],
-  [["convert", DEM, "b", "--parts", ",.indx"], 'such as ".indx:64"'],
+  [["convert", DEM, "b", "--parts", ".index"], 'such as ",.index"'],
+  [["convert", DEM, "b", "--parts", ",.indx"], 'mean ",.index"?'],
+  [["convert", DEM, "b", "--parts", ",index"], 'mean ",.index"?'],
+  [["convert", DEM, "b", "--parts", ",.crc32"], 'mean ",.crc32c"?'],
+  [["convert", DEM, "b", "--parts", ",.data"], 'such as ".data:64"'],
   [
     ["convert", DEM, "b", "--parts", ",,.index"],
     'Two parts have the keySuffix ""',

@@ -278,7 +278,7 @@ function ontoItselfError(place: Place): RangeError {
     `Cannot convert ${
       describePlace(place)
     } onto itself; expected another target${
-      canChange ? ", or a conversion in place" : ""
+      canChange ? ", or a conversion in place (convertInPlace, --in-place)" : ""
     }`,
   );
 }
