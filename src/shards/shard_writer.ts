@@ -30,7 +30,7 @@ import {
   type ShardIndex,
   shardIndexSize,
 } from "./shard_index.ts";
-import type { InnerPath, ShardForm } from "./shard_layout.ts";
+import type { InnerPath, ShardForm, ShardLayout } from "./shard_layout.ts";
 import { readRecordedIndex } from "./shard_reader.ts";
 
 /** The inner chunks to store by their places in the index, or `undefined` for those to remove. */
@@ -196,15 +196,33 @@ export class ShardWriter {
     kept: readonly (Uint8Array | undefined)[],
     { prefix, alignment, container }: WriteShardOptions,
   ): Uint8Array | undefined {
-    const { layouts: [layout], headSize } = this.#form;
+    const { layouts: [layout], headSize, mayHaveRecords } = this.#form;
     const chunks = Array.from(
       { length: chunkCount(layout!) },
       (_, place) => changes.has(place) ? changes.get(place) : kept[place],
     );
     if (chunks.every((chunk) => chunk === undefined)) return undefined;
     const encoding = { prefix, alignment, container };
-    return encodeShardAfter(head, chunks, layout!, encoding, headSize);
+    const shard = encodeShardAfter(head, chunks, layout!, encoding, headSize);
+    return mayHaveRecords && !container
+      ? withRoomForRecord(shard, layout!, headSize)
+      : shard;
   }
+}
+
+/** Adds zeros before the index to a shard that is too short for the part of an adopted file, which holds a record and the index. */
+function withRoomForRecord(
+  shard: Uint8Array,
+  layout: ShardLayout,
+  headSize = 0,
+): Uint8Array {
+  const tailSize = FILE_RECORD_SIZE + shardIndexSize(layout);
+  if (shard.length >= headSize + tailSize) return shard;
+  const indexStart = shard.length - shardIndexSize(layout);
+  const padded = new Uint8Array(headSize + tailSize);
+  padded.set(shard.subarray(0, indexStart));
+  padded.set(shard.subarray(indexStart), headSize + FILE_RECORD_SIZE);
+  return padded;
 }
 
 /** Options of {@linkcode setShard}. */

@@ -296,3 +296,42 @@ async function describeTiffOf(file: Uint8Array): Promise<void> {
   assertEquals(pages.length, 1);
   assert(pages[0] !== undefined);
 }
+
+Deno.test("shards that are shorter than the record of an adopted file are guarded and written as others are", async () => {
+  await inStores(async (store) => {
+    const given = arrayMetadata({
+      shape: [12],
+      dataType: "uint8",
+      shardShape: [6],
+      chunkShape: [3],
+      suffix: ".zip",
+      parts: ["", ".index"],
+    });
+    await createArrayChunks(store, "a", given);
+    const container = zipContainer(given, { zarrJson: "first" });
+    await setSharded(zarr, await open(store), [zarr.slice(6)], 1, {
+      container,
+    });
+    await store.delete("/a/zarr.json");
+    await store.delete("/a/c/0.zip.index");
+    const { chunks: { metadata } } = await adoptZip(store, "a");
+    // The array grows by a shard, which is not there yet.
+    const document = JSON.stringify({ ...metadata, shape: [12] });
+    await store.set("/a/zarr.json", new TextEncoder().encode(document));
+
+    const array = await open(store);
+    await assertRejects(
+      () => setSharded(zarr, array, [zarr.slice(6)], 2),
+      OtherBytesError,
+    );
+    await zarr.set(array, [zarr.slice(6, 12)], 3);
+    const values = async () => (await zarr.get(await open(store))).data;
+    assertEquals(
+      await values(),
+      Uint8Array.of(1, 1, 1, 1, 1, 1, 3, 3, 3, 3, 3, 3),
+    );
+    await setSharded(zarr, array, null, 4, { otherBytes: "replace" });
+    await setSharded(zarr, array, [1], 5);
+    assertEquals(await values(), new Uint8Array(12).fill(4).with(1, 5));
+  });
+});
