@@ -308,9 +308,9 @@ async function compareFile(
       ? "the file is missing, and its index is there"
       : part === undefined
       ? "the file has no index"
-      : `the index has ${part.length} bytes ${
-        record ? "with" : "without"
-      } a record of its file, expected ${length} with a record of its file`;
+      : part.length !== length
+      ? `the index has ${part.length} bytes, expected ${length} with a record of its file`
+      : "the index starts with other bytes, expected an index with a record of its file";
     return { reason };
   }
   try {
