@@ -2,6 +2,14 @@
  * Operations on any store that its backend does not offer as they are: they refuse stores
  * that lack a method, compare values, or finish the writes of killed programs.
  */
+import {
+  BOOLEAN,
+  checkOptions,
+  FUNCTION,
+  type OptionRules,
+  SIGNAL,
+  TEXT,
+} from "../errors/mod.ts";
 import { isSameBytes } from "../runtime/mod.ts";
 import type { BaseWritableStore } from "./base_store.ts";
 import { discard } from "./byte_streams.ts";
@@ -157,6 +165,13 @@ export interface RecoverOptions extends StoreOptions {
   isPart?: (chunk: StoreKey, key: StoreKey) => boolean;
 }
 
+const RECOVER_OPTIONS: OptionRules<RecoverOptions> = {
+  path: TEXT,
+  dryRun: BOOLEAN,
+  isPart: FUNCTION,
+  signal: SIGNAL,
+};
+
 /** A store that can finish the writes of killed programs. */
 interface RecoverableStore {
   recover(options: RecoverOptions): Promise<Recovery>;
@@ -180,7 +195,8 @@ export function canRecover(store: Store): store is Store & RecoverableStore {
  * @param options `path`: the array or group to recover; `dryRun`: whether nothing is
  * changed; `signal` aborts the work, which can be repeated.
  * @returns What was done.
- * @throws {TypeError} If the store cannot be recovered: it is read-only, or a view.
+ * @throws {TypeError} If the store cannot be recovered: it is read-only, or a view; or if an
+ * option is unknown or has a wrong type.
  * @throws {AggregateError} If writes in folders could not be finished: the message names
  * their journals, which are kept. All others are finished, and temporary files stay.
  *
@@ -200,6 +216,7 @@ export async function recover(
   store: Store,
   options: RecoverOptions = {},
 ): Promise<Recovery> {
+  checkOptions(options, RECOVER_OPTIONS, "recover");
   if (canRecover(store)) return await store.recover(options);
   throw new TypeError(
     `Cannot recover ${

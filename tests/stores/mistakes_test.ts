@@ -1,5 +1,11 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { FileSystemStore, HttpStore, MemoryStore } from "../../mod.ts";
+import {
+  FileSystemStore,
+  HttpStore,
+  MemoryStore,
+  recover,
+  type RecoverOptions,
+} from "../../mod.ts";
 import { assertStore } from "../../src/stores/describe_store.ts";
 import { inTempDir } from "./temp_dir.ts";
 
@@ -165,4 +171,19 @@ Deno.test("assertStore advises which store to construct", () => {
   for (const store of [new MemoryStore(), new Map(), { get() {} }]) {
     assertStore(store);
   }
+});
+
+Deno.test("recover refuses options that it does not have, and changes nothing", async () => {
+  await inTempDir(async (folder) => {
+    const temporary = `${folder}/.zarr-parts-tmp-1`;
+    await Deno.writeFile(temporary, new Uint8Array(9));
+    const store = new FileSystemStore(folder);
+    const options = { dryrun: true } as RecoverOptions;
+    await assertRejects(
+      () => recover(store, options),
+      TypeError,
+      'Unknown option "dryrun" of recover',
+    );
+    assertEquals((await Deno.stat(temporary)).size, 9);
+  });
 });
