@@ -7,7 +7,12 @@ import {
   MemoryStore,
   type Store,
 } from "../../mod.ts";
-import { registerCodecs, setSharded, ThreadPool } from "../../zarrita.ts";
+import {
+  registerCodecs,
+  setSharded,
+  ThreadPool,
+  withZarrParts,
+} from "../../zarrita.ts";
 import { logged, observed } from "../support/observed_store.ts";
 import {
   chunkRequests,
@@ -142,4 +147,25 @@ Deno.test("setSharded has few shards in memory at the same time, however many it
   await setSharded(zarr, await openIn(store), null, row(...numbers(200)));
   assertEquals(most, 16);
   assertEquals(await readAnew(stored), numbers(200));
+});
+
+Deno.test("setSharded keeps the head parts of a whole shard, also where it may lose other bytes", async () => {
+  for (const otherBytes of ["refuse", "replace"] as const) {
+    const store = new MemoryStore();
+    const metadata = arrayMetadata({
+      shape: [4],
+      dataType: "uint8",
+      shardShape: [4],
+      chunkShape: [2],
+      parts: [".head:3", "", ".index"],
+    });
+    await createArrayChunks(store, "", metadata);
+    const array = await zarr.open(withZarrParts(store), { kind: "array" });
+    await setSharded(zarr, array, null, 1);
+    const head = Uint8Array.of(7, 8, 9);
+    await store.set("/c/0.head", head);
+    await setSharded(zarr, array, null, 2, { otherBytes });
+    assertEquals(await store.get("/c/0.head"), head, otherBytes);
+    assertEquals((await zarr.get(array)).data, new Uint8Array(4).fill(2));
+  }
 });
