@@ -36,7 +36,7 @@ export function withFolder(error: unknown, root: string): unknown {
 
 /** Matches `the option "a"`, `the options "a" and "b"`, and `set a: true`. */
 const OPTIONS =
-  /\b(?:the )?options? ("\w+"(?:(?: and | or )"\w+")*)|\bset (\w+): true\b/gi;
+  /\b(?:the )?options? ("[\w.]+"(?:(?: and | or )"[\w.]+")*)|\bset (\w+): true\b/gi;
 /** Matches a store, also as the place of its root, `"/" in FileSystemStore(a)`. */
 const STORE = /(?:"\/" in )?\b(?:FileSystem|Http|S3)Store\(([^()]+)\)/g;
 /** Matches an archive in a store, and a folder in the archive. */
@@ -54,7 +54,8 @@ export function withFlags(message: string): string {
       (_, names?: string, name?: string) =>
         names === undefined
           ? `give ${flagOf(name!)}`
-          : names.replaceAll(/"(\w+)"/g, (_, each: string) => flagOf(each)),
+          : names.replaceAll(/"(?:recode\.)?(\w+)"/g, (_, each: string) =>
+            flagOf(each)),
     )
     .replaceAll(
       ARCHIVE,

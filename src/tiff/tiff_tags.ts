@@ -79,9 +79,18 @@ const NAMES: ReadonlyMap<number, TagName> = /* @__PURE__ */ new Map(
   ),
 );
 
-/** The name of a tag; `undefined` for others. */
+/** The tags that are written and never read, so that a file in which one of them is damaged can be read. */
+const UNREAD: readonly TagName[] = [
+  "xResolution",
+  "yResolution",
+  "resolutionUnit",
+  "extraSamples",
+];
+
+/** The name of a tag that is read; `undefined` for others. */
 export function nameOfTag(tag: number): TagName | undefined {
-  return NAMES.get(tag);
+  const name = NAMES.get(tag);
+  return name === undefined || UNREAD.includes(name) ? undefined : name;
 }
 
 /** The number of a tag. */

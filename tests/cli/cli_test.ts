@@ -81,6 +81,7 @@ const MISTAKES: [string[], string][] = [
   [["convert", DEM, "b", "--parts", ",index"], 'mean ",.index"?'],
   [["convert", DEM, "b", "--parts", ",.crc32"], 'mean ",.crc32c"?'],
   [["convert", DEM, "b", "--parts", ",.data"], 'such as ".data:64"'],
+  [["convert", DEM, "b", "--chunks", "0,1"], "Expected --chunks to be a list"],
   [
     ["convert", DEM, "b", "--parts", ",,.index"],
     'Two parts have the keySuffix ""',

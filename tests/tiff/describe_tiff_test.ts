@@ -317,3 +317,37 @@ Deno.test("describeTiff reads numbers of all types", async () => {
     }
   }
 });
+
+Deno.test("describeTiff reads files whose tags are damaged that nothing reads", async () => {
+  const beyond = { count: 2 ** 20, offset: 2 ** 31 };
+  for (
+    const [tag, type] of [
+      [282, "rational"], // XResolution
+      [283, "rational"], // YResolution
+      [296, "short"], // ResolutionUnit
+      [338, "short"], // ExtraSamples
+    ] as const
+  ) {
+    const bytes = buildTiff({
+      directories: [{
+        entries: [
+          [256, "long", [16]],
+          [257, "long", [16]],
+          [258, "short", [8]],
+          ...tag < 322 ? [[tag, type, beyond]] as const : [],
+          [322, "short", [16]],
+          [323, "short", [16]],
+          [324, "long", [8]],
+          [325, "long", [256]],
+          ...tag > 325 ? [[tag, type, beyond]] as const : [],
+        ],
+      }],
+    });
+    const store = new MemoryStore([["/a.tif", bytes]]);
+    const { pages } = await describeTiff(
+      (range) => store.getRange("/a.tif", range),
+      { key: "/a.tif" },
+    );
+    assertEquals(pages[0]?.shape, [16, 16], `tag ${tag}`);
+  }
+});
