@@ -6,7 +6,6 @@
 export {
   ArrayChunks,
   createArrayChunks,
-  missingArray,
   openArrayChunks,
   parsedArrayOf,
   type SetChunkOptions,
@@ -41,6 +40,7 @@ export {
   arrayRoot,
   documentIn,
   hasDocument,
+  missingArray,
   readDocument,
 } from "./read_document.ts";
 export {

@@ -1,5 +1,5 @@
 import { dirname, relative, resolve } from "node:path";
-import { parseArray, type ParsedArray } from "../arrays/mod.ts";
+import { countOfGrid, parseArray, type ParsedArray } from "../arrays/mod.ts";
 import {
   type Conversion,
   convert,
@@ -208,9 +208,18 @@ function hintForReaders(
   }
 }
 
+/** The number of chunks that the source does not have. The listing of a source does not say which of them belong to a share. */
+function absentOf({ arrays, absent }: Conversion, isShare: boolean): number {
+  if (isShare) return absent;
+  return arrays.reduce((sum, { from, chunks, recoded }) => {
+    if (chunks === undefined || recoded) return sum;
+    return sum + countOfGrid(parseArray(from).gridShape) - chunks;
+  }, absent);
+}
+
 /** Says what was converted, and where it is: `copied to b.zarr`, or `converted in place in a.zarr`. */
 function linesOf(conversion: Conversion, args: Arguments): string[] {
-  const { arrays, total, copied, skipped, absent, bytes } = conversion;
+  const { arrays, total, copied, skipped, bytes } = conversion;
   const isInPlace = args.has("in-place");
   const place = args.operands.at(-1)!;
   const countOf = (count: number) => {
@@ -227,7 +236,10 @@ function linesOf(conversion: Conversion, args: Arguments): string[] {
     return [...arrays.flatMap(drawLayout), ...others, sum];
   }
   const there = skipped > 0 ? `, ${countText(skipped)} were there` : "";
-  const missing = absent > 0 ? `, ${countText(absent)} are absent` : "";
+  const absent = absentOf(conversion, args.has("share"));
+  const missing = absent > 0
+    ? `, ${countText(absent)} ${absent === 1 ? "is" : "are"} absent`
+    : "";
   const done = !isInPlace
     ? `${countOf(copied)} (${bytesText(bytes)}) ${where}${there}${missing}`
     : arrays.length === 0

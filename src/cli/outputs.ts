@@ -3,6 +3,7 @@ import type { AdoptionReport } from "../adopt/mod.ts";
 import type {
   Conversion,
   Inspection,
+  Migration,
   Repair,
   Verification,
 } from "../jobs/mod.ts";
@@ -19,6 +20,7 @@ export interface Outputs {
   readonly convert: Conversion;
   readonly adopt: AdoptOutput | AdoptLevelsOutput;
   readonly verify: Verification;
+  readonly migrate: Migration;
   readonly repair: RepairOutput;
   readonly split: PartsOutput;
   readonly join: PartsOutput;

@@ -75,7 +75,14 @@ export async function readPlaces(table: string): Promise<Places> {
 /** Reads the records of a table, without those whose cells are all empty. */
 async function readRows(table: string): Promise<Row[]> {
   const bytes = await Deno.readFile(table).catch((error) => {
-    throw problem(table, error.message);
+    throw problem(
+      table,
+      error instanceof Deno.errors.NotFound
+        ? "there is no such file"
+        : error instanceof Deno.errors.IsADirectory
+        ? "it is a folder, expected a CSV file"
+        : error.message,
+    );
   });
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);

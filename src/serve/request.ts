@@ -1,4 +1,4 @@
-/** What a request asks for: its key, its range and its conditions. */
+/** The parts of a request by RFC 9110: the key in its path, its range, and its conditions, with the validators that they compare. */
 import {
   type ByteRange,
   isTemporary,

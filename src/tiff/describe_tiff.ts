@@ -132,7 +132,7 @@ export type TiffAxis = "band" | "y" | "x";
  * ```
  */
 export interface TiffPage {
-  /** What the page is: a picture, a smaller version of one, or a mask of one. */
+  /** Whether the page is a picture, a smaller version of one, or a mask of one. */
   readonly kind: "image" | "overview" | "mask";
   /** The place of the page that has this one among its sub-directories (tag SubIFDs). */
   readonly parent?: number;
@@ -165,7 +165,7 @@ export interface TiffPage {
 }
 
 /**
- * What a TIFF holds.
+ * The pages of a TIFF, which {@linkcode describeTiff} returns.
  *
  * @example
  * ```ts

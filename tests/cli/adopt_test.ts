@@ -466,7 +466,7 @@ Deno.test("adopt refuses tables that do not say places, and writes nothing", asy
     }
     for (
       const [path, message] of [
-        [`${folder}/none.csv`, "No such file"],
+        [`${folder}/none.csv`, "there is no such file"],
         [folder, "Is a directory"],
         ["https://a.b/c.csv", "expected a path, found a URL"],
       ] as const

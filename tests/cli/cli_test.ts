@@ -81,6 +81,8 @@ const MISTAKES: [string[], string][] = [
   [["convert", DEM, "b", "--parts", ",index"], 'mean ",.index"?'],
   [["convert", DEM, "b", "--parts", ",.crc32"], 'mean ",.crc32c"?'],
   [["convert", DEM, "b", "--parts", ",.data"], 'such as ".data:64"'],
+  [["adopt", "--into", "b", "--places", "b.csv"], "there is no such file"],
+  [["adopt", "--into", "b", "--places", "."], "a folder, expected a CSV file"],
   [["convert", DEM, "b", "--chunks", "0,1"], "Expected --chunks to be a list"],
   [
     ["convert", DEM, "b", "--parts", ",,.index"],
@@ -475,6 +477,9 @@ Deno.test("convert says what it would do, and works in shares", async () => {
       const { out } = await runCli("verify", target, "--share", share);
       assertStringIncludes(out, `${count} chunks verified, nothing found`);
     }
+    await Deno.remove(`${target}/c/0/0.s`);
+    const sparse = await runCli("convert", target, `${folder}/b`);
+    assertMatch(sparse.out, /^11 chunks and files .*, 1 is absent\n$/);
   });
 });
 

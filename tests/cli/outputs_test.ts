@@ -26,6 +26,7 @@ const NEEDED: Readonly<Record<string, string>> = {
   convert: "copied",
   adopt: "files",
   verify: "findings",
+  migrate: "written",
   repair: "recovery",
   split: "parts",
   join: "size",
@@ -37,6 +38,8 @@ Deno.test("the output of each command with --json is that of its schema", () =>
     const parts = `${folder}/parts.zarr`;
     await Deno.copyFile("tests/fixtures/tiffs/scene.tif", `${folder}/a.tif`);
     await Deno.writeFile(`${folder}/file`, new Uint8Array(1000));
+    await Deno.mkdir(`${folder}/v2`);
+    await Deno.writeTextFile(`${folder}/v2/.zgroup`, '{"zarr_format":2}');
     const runs: [command: string, ...args: string[]][] = [
       ["inspect", ARRAY],
       ["inspect", ARRAY, "--sizes", "--chunk=0,0"],
@@ -45,6 +48,7 @@ Deno.test("the output of each command with --json is that of its schema", () =>
       ["convert", "--in-place", parts, "--plain", "--dry-run"],
       ["verify", parts, "--deep"],
       ["repair", parts, "--dry-run"],
+      ["migrate", `${folder}/v2`],
       ["adopt", `${folder}/a.tif`, "--into", `${folder}/a.zarr`, "--link"],
       ["split", `${folder}/file`, "--parts=.a,.tail:9"],
       ["join", `${folder}/file`, `--to=${folder}/joined`, "--parts=.a,.tail:9"],
