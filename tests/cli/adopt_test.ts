@@ -467,7 +467,7 @@ Deno.test("adopt refuses tables that do not say places, and writes nothing", asy
     for (
       const [path, message] of [
         [`${folder}/none.csv`, "there is no such file"],
-        [folder, "Is a directory"],
+        [folder, "it is a folder, expected a CSV file"],
         ["https://a.b/c.csv", "expected a path, found a URL"],
       ] as const
     ) {

@@ -81,8 +81,6 @@ const MISTAKES: [string[], string][] = [
   [["convert", DEM, "b", "--parts", ",index"], 'mean ",.index"?'],
   [["convert", DEM, "b", "--parts", ",.crc32"], 'mean ",.crc32c"?'],
   [["convert", DEM, "b", "--parts", ",.data"], 'such as ".data:64"'],
-  [["adopt", "--into", "b", "--places", "b.csv"], "there is no such file"],
-  [["adopt", "--into", "b", "--places", "."], "a folder, expected a CSV file"],
   [["convert", DEM, "b", "--chunks", "0,1"], "Expected --chunks to be a list"],
   [
     ["convert", DEM, "b", "--parts", ",,.index"],
